@@ -1,0 +1,106 @@
+//! What a delivery attempt means for its outbox item. Stands between two network calls and makes neither.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// What a destination does with keys and failures, from its configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// How long the destination remembers a key; absent if it knows no keys.
+    pub key_retention: Option<SignedDuration>,
+    /// What to do when an effect may have happened and the destination knows no keys.
+    pub on_ambiguous: OnAmbiguous,
+    /// The longest that one call may take.
+    pub timeout: SignedDuration,
+}
+
+/// For destinations without idempotency keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnAmbiguous {
+    /// A person decides.
+    #[default]
+    Park,
+    /// Sent again: the destination may act twice.
+    Resend,
+}
+
+/// How one attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attempt {
+    /// A 2xx status line came back.
+    Delivered {
+        /// The status.
+        status: u16,
+    },
+    /// A 4xx that a repetition would not change.
+    Refused {
+        /// The status.
+        status: u16,
+        /// The answer, shortened.
+        detail: String,
+    },
+    /// 408, 409, 423 or 425: the same request may be accepted later.
+    Later {
+        /// The status.
+        status: u16,
+        /// From `Retry-After`.
+        retry_after: Option<SignedDuration>,
+    },
+    /// 401 or 403: the destination's credentials are at fault, not this item.
+    Unauthorized {
+        /// The status.
+        status: u16,
+    },
+    /// 429: certainly not processed.
+    Throttled {
+        /// From `Retry-After`.
+        retry_after: Option<SignedDuration>,
+    },
+    /// No byte of the request reached a socket.
+    Unreached {
+        /// What failed.
+        detail: String,
+    },
+    /// It may or may not have had its effect: time-out, broken connection, 3xx, 5xx.
+    Ambiguous {
+        /// The status, if one came back.
+        status: Option<u16>,
+        /// From `Retry-After`.
+        retry_after: Option<SignedDuration>,
+        /// What happened.
+        detail: String,
+    },
+}
+
+/// What becomes of the item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// Delivered; nothing is left to do.
+    Done,
+    /// Open, due again then.
+    RetryAt(Timestamp),
+    /// Without effect and given up, for this reason.
+    Dead(String),
+    /// Possibly with effect and not to be sent again, for this reason.
+    Parked(String),
+}
+
+/// Everything that settling writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// The item's future.
+    pub settlement: Settlement,
+    /// This attempt certainly did not reach the destination: if this claim set `maybe_sent_at`, it is removed.
+    pub unsent: bool,
+    /// Whether the attempt counts.
+    pub counted: bool,
+    /// How far `give_up_at` moves, because the destination asked to wait.
+    pub extend: SignedDuration,
+    /// The destination takes nothing before this.
+    pub pause_until: Option<Timestamp>,
+    /// Server errors in a row with one status, after this attempt.
+    pub server_errors: u32,
+    /// That status.
+    pub last_status: Option<u16>,
+    /// For the item's record: what happened.
+    pub error: Option<String>,
+}
