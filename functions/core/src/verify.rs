@@ -1,1 +1,5 @@
 //! To be written.
+
+/// How a provider signs.
+#[derive(Debug, Clone)]
+pub enum Scheme {}
