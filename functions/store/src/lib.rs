@@ -1,1 +1,32 @@
+//! The ledger: what was received, what was done about it, what is still to be delivered.
+//!
+//! The only crate that names a table, a key or an attribute. It decides nothing: plans and settlements come
+//! from `oncehook-core`; each is carried out by one conditional write. It reads no environment and no clock
+//! beyond the deadline it is given.
 
+mod actions;
+mod attr;
+mod body;
+mod claim;
+mod commit;
+mod error;
+mod keys;
+mod ledger;
+mod queue;
+mod read;
+mod reasons;
+mod record;
+mod schema;
+mod settle;
+mod work;
+
+pub use claim::{Claim, Lease};
+pub use commit::{Commit, Committed, Keep};
+pub use error::{CommitError, StoreError};
+pub use keys::{OutboxKey, VERSION};
+pub use ledger::Ledger;
+pub use queue::{Queue, QueueError, Wakeup, WakeupError};
+pub use read::{EventFilter, EventView, OutboxView};
+pub use record::{Outcome, Record, RuleResult};
+pub use schema::create_table;
+pub use settle::Settling;

@@ -1,0 +1,150 @@
+//! Taking an outbox item for one attempt: one conditional update that counts it, leases it and returns it.
+
+use aws_sdk_dynamodb::{
+    operation::update_item::UpdateItemError,
+    types::{ReturnValue, ReturnValuesOnConditionCheckFailure},
+};
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::outbox::OutboxItem;
+use uuid::Uuid;
+
+use crate::{
+    attr::{self, Item},
+    error::StoreError,
+    keys::{OutboxKey, VERSION},
+    ledger::Ledger,
+};
+
+/// What a claim found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// The item is ours until the lease ends.
+    Held(Lease, Box<OutboxItem>),
+    /// It is no longer open.
+    Settled,
+    /// Another holds it, until then.
+    HeldElsewhere(Timestamp),
+    /// It is not due before then.
+    NotYet(Timestamp),
+    /// There is no such item.
+    Gone,
+}
+
+/// The right to settle one attempt. Fenced: a later claim makes it void.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The item.
+    pub key: OutboxKey,
+    /// When the lease ends.
+    pub until: Timestamp,
+    /// Whether this claim is the first that may reach the destination under its key.
+    pub first_send: bool,
+    pub(crate) id: String,
+    pub(crate) generation: u32,
+    pub(crate) split_body: bool,
+}
+
+impl Ledger {
+    /// Claims an item for one attempt. The index is not touched.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn claim(
+        &self,
+        key: &OutboxKey,
+        lease: SignedDuration,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        let id = Uuid::new_v4().to_string();
+        let until = now + lease;
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", attr::s(&key.pk))
+            .key("sk", attr::s(&key.sk))
+            .update_expression(
+                "SET lease_id = :lease, lease_until = :until, \
+                 maybe_sent_at = if_not_exists(maybe_sent_at, :now), \
+                 maybe_sent_by = if_not_exists(maybe_sent_by, :lease) ADD attempts :one",
+            )
+            .condition_expression(
+                "#state = :open AND v <= :v AND work_at <= :now \
+                 AND (attribute_not_exists(lease_until) OR lease_until <= :now)",
+            )
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_values(":open", attr::s("open"))
+            .expression_attribute_values(":lease", attr::s(&id))
+            .expression_attribute_values(":until", attr::millis(until))
+            .expression_attribute_values(":now", attr::millis(now))
+            .expression_attribute_values(":one", attr::n(1))
+            .expression_attribute_values(":v", attr::n(VERSION))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match sent {
+            Ok(answer) => held(key, id, until, &answer.attributes.unwrap_or_default()),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
+                    Ok(failed.item().map_or(Claim::Gone, |item| refused(item, now)))
+                }
+                _ => Err(StoreError::from_sdk("claim", &error)),
+            },
+        }
+    }
+}
+
+fn held(key: &OutboxKey, id: String, until: Timestamp, item: &Item) -> Result<Claim, StoreError> {
+    let outbox = load(item).ok_or_else(|| StoreError::Broken {
+        action: "claim",
+        detail: format!("the outbox item {key} lacks a required attribute"),
+    })?;
+    let lease = Lease {
+        key: key.clone(),
+        until,
+        first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id.as_str()),
+        generation: outbox.generation,
+        split_body: item
+            .get("split_body")
+            .and_then(|flag| flag.as_bool().ok())
+            .copied()
+            .unwrap_or_default(),
+        id,
+    };
+    Ok(Claim::Held(lease, Box::new(outbox)))
+}
+
+fn refused(item: &Item, now: Timestamp) -> Claim {
+    const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(15);
+    if attr::number::<u32>(item, "v").is_none_or(|v| v > VERSION) {
+        return Claim::NotYet(now + LOOK_AGAIN);
+    }
+    if attr::text(item, "state").as_deref() != Some("open") {
+        return Claim::Settled;
+    }
+    match (attr::time(item, "lease_until"), attr::time(item, "work_at")) {
+        (Some(until), _) if until > now => Claim::HeldElsewhere(until),
+        (_, Some(due)) if due > now => Claim::NotYet(due),
+        _ => Claim::NotYet(now + SignedDuration::from_secs(1)),
+    }
+}
+
+pub(crate) fn load(item: &Item) -> Option<OutboxItem> {
+    Some(OutboxItem {
+        source: attr::text(item, "source")?,
+        tenant: attr::text(item, "tenant").unwrap_or_default(),
+        rule: attr::text(item, "rule")?,
+        effect: attr::text(item, "effect")?,
+        destination: attr::text(item, "destination")?,
+        request: serde_json::from_str(&attr::text(item, "request")?).ok()?,
+        idempotency_key: attr::text(item, "idempotency_key")?,
+        generation: attr::number(item, "generation")?,
+        attempts: attr::number(item, "attempts")?,
+        created_at: attr::time(item, "created_at")?,
+        give_up_at: attr::time(item, "give_up_at")?,
+        maybe_sent_at: attr::time(item, "maybe_sent_at"),
+        server_errors: attr::number(item, "server_errors").unwrap_or_default(),
+        last_status: attr::number(item, "last_status"),
+    })
+}

@@ -1,0 +1,334 @@
+//! One event with everything that happens for it, written together or not at all.
+//!
+//! Plans again, without the rules that a guard skips, until DynamoDB takes it or the deadline passes.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use aws_sdk_dynamodb::{
+    config::http::HttpResponse,
+    error::{ProvideErrorMetadata, SdkError},
+    operation::{put_item::PutItemError, transact_write_items::TransactWriteItemsError},
+    types::{Put, TransactWriteItem},
+};
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{decide::Decision, event::Event, plan::Plan};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::{
+    actions::{Action, Place, Stored},
+    attr,
+    error::{self, CommitError},
+    ledger::Ledger,
+    queue::Wakeup,
+    reasons::{self, Reason, Verdict},
+    record::{Outcome, Record, RuleResult},
+};
+
+/// How long an event is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// Its body.
+    pub retention: SignedDuration,
+    /// Its id: at least as long.
+    pub keys_for: SignedDuration,
+}
+
+/// What to commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Commit<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// What is to be written for it.
+    pub decision: &'a Decision,
+    /// How long it is kept.
+    pub keep: Keep,
+    /// When it was received.
+    pub now: Timestamp,
+    /// When to stop trying.
+    pub deadline: Instant,
+}
+
+/// The event is durable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Committed {
+    /// By this commit.
+    New(Record),
+    /// By an earlier one, whose record this is.
+    Duplicate(Record),
+}
+
+/// What one try is to write.
+struct Attempt {
+    outcome: Outcome,
+    reason: Option<String>,
+    /// Rules skipped so far, by position in the plan.
+    skipped: BTreeMap<usize, String>,
+}
+
+impl Ledger {
+    /// Commits an event.
+    ///
+    /// # Errors
+    /// When nothing was committed; see [`CommitError`] for what to answer.
+    pub async fn commit(&self, commit: Commit<'_>) -> Result<Committed, CommitError> {
+        let commit_id = Uuid::new_v4().to_string();
+        let nothing = Plan::default();
+        let (plan, mut attempt) = first_attempt(commit.decision, &nothing);
+        let mut tries: u32 = 0;
+        loop {
+            tries += 1;
+            let (places, writes, mut record) = self.build(&commit, &commit_id, plan, &attempt)?;
+            let verdict =
+                match tokio::time::timeout_at(commit.deadline, self.write(&places, writes)).await {
+                    Ok(None) => return Ok(Committed::New(record)),
+                    Ok(Some(verdict)) => verdict,
+                    Err(_) => {
+                        return Err(CommitError::Busy {
+                            attempts: tries,
+                            detail: "no answer in time".to_owned(),
+                        });
+                    }
+                };
+            match verdict {
+                Verdict::Exists(item) => {
+                    let own = attr::text(&item, "commit_id").as_deref() == Some(commit_id.as_str());
+                    let stored = Record::load(&item);
+                    return Ok(if own {
+                        record.received_at = stored.received_at;
+                        Committed::New(record)
+                    } else {
+                        Committed::Duplicate(stored)
+                    });
+                }
+                Verdict::Again(detail) => pause(commit.deadline, tries, detail).await?,
+                Verdict::Skip(rules) => attempt.skipped.extend(rules),
+                Verdict::Fail(reason) if attempt.outcome != Outcome::Failed => {
+                    attempt.alone(Outcome::Failed, reason)
+                }
+                Verdict::Hold(reason) if attempt.outcome != Outcome::Held => {
+                    attempt.alone(Outcome::Held, reason)
+                }
+                Verdict::NotNow(reason) => return Err(CommitError::NotNow(reason)),
+                Verdict::Fail(reason) | Verdict::Hold(reason) | Verdict::Broken(reason) => {
+                    return Err(CommitError::Broken(reason));
+                }
+            }
+        }
+    }
+
+    fn build(
+        &self,
+        commit: &Commit<'_>,
+        commit_id: &str,
+        plan: &Plan,
+        attempt: &Attempt,
+    ) -> Result<(Vec<Place>, Vec<TransactWriteItem>, Record), CommitError> {
+        let alone = attempt.reason.is_some() || attempt.outcome == Outcome::Observed;
+        let rules: Vec<RuleResult> = match (commit.decision, alone) {
+            (Decision::Observe(names), _) => {
+                let why = "the source only observes";
+                names
+                    .iter()
+                    .map(|rule| RuleResult {
+                        rule: rule.clone(),
+                        skipped: Some(why.to_owned()),
+                    })
+                    .collect()
+            }
+            (_, true) => Vec::new(),
+            (_, false) => attempt.results(plan),
+        };
+        let outcome = match attempt.outcome {
+            Outcome::Applied if plan.rules.is_empty() => Outcome::Ignored,
+            Outcome::Applied if rules.iter().all(|rule| rule.skipped.is_some()) => Outcome::Skipped,
+            other => other,
+        };
+        let response = plan
+            .response
+            .as_ref()
+            .filter(|_| !alone)
+            .map(ToString::to_string);
+        let stored = Stored {
+            event: commit.event,
+            keep: commit.keep,
+            commit_id,
+            now: commit.now,
+            outcome,
+            reason: attempt.reason.as_deref(),
+            rules: &rules,
+            response: response.as_deref(),
+        };
+        let mut actions = self.event_actions(&stored)?;
+        let mut wakeups: Vec<Wakeup> = Vec::new();
+        if !alone {
+            if !commit.event.id_signed {
+                actions.push(self.body_guard(&stored));
+            }
+            let kept = plan
+                .rules
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| !attempt.skipped.contains_key(index));
+            for (index, rule) in kept {
+                let (more, wake) = self.rule_actions(&stored, index, rule);
+                actions.extend(more);
+                wakeups.extend(wake);
+            }
+        }
+        let (places, writes) = actions
+            .into_iter()
+            .map(|Action { place, write }| (place, write))
+            .unzip();
+        let record = Record {
+            outcome,
+            reason: attempt.reason.clone(),
+            rules,
+            response,
+            received_at: Some(commit.now),
+            wakeups,
+        };
+        Ok((places, writes, record))
+    }
+
+    /// Sends one try; `None` if it was taken. A lone Put costs half the units of a transaction.
+    async fn write(&self, places: &[Place], mut writes: Vec<TransactWriteItem>) -> Option<Verdict> {
+        if writes.len() == 1
+            && let Some(put) = writes.pop().and_then(|write| write.put)
+        {
+            return self.write_one(places, put).await;
+        }
+        let sent = self
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(writes))
+            .send()
+            .await;
+        sent.err().map(|error| read_transaction(places, &error))
+    }
+
+    async fn write_one(&self, places: &[Place], put: Put) -> Option<Verdict> {
+        let sent = self
+            .client
+            .put_item()
+            .table_name(put.table_name)
+            .set_item(Some(put.item))
+            .set_condition_expression(put.condition_expression)
+            .set_expression_attribute_names(put.expression_attribute_names)
+            .set_expression_attribute_values(put.expression_attribute_values)
+            .set_return_values_on_condition_check_failure(
+                put.return_values_on_condition_check_failure,
+            )
+            .send()
+            .await;
+        let error = sent.err()?;
+        if let Some(PutItemError::ConditionalCheckFailedException(failed)) =
+            error.as_service_error()
+        {
+            let reason = Reason {
+                code: Some("ConditionalCheckFailed".to_owned()),
+                message: None,
+                item: failed.item().cloned(),
+            };
+            return Some(reasons::verdict(places, &[reason]));
+        }
+        Some(read_other(&error, false))
+    }
+}
+
+impl Attempt {
+    fn alone(&mut self, outcome: Outcome, reason: String) {
+        self.outcome = outcome;
+        self.reason = Some(reason);
+    }
+
+    fn results(&self, plan: &Plan) -> Vec<RuleResult> {
+        let rules = plan.rules.iter().enumerate();
+        rules
+            .map(|(index, rule)| RuleResult {
+                rule: rule.rule.clone(),
+                skipped: self.skipped.get(&index).cloned(),
+            })
+            .collect()
+    }
+}
+
+fn first_attempt<'a>(decision: &'a Decision, nothing: &'a Plan) -> (&'a Plan, Attempt) {
+    let (plan, outcome, reason) = match decision {
+        Decision::Apply(plan) => (plan, Outcome::Applied, None),
+        Decision::Observe(_) => (nothing, Outcome::Observed, None),
+        Decision::Hold(reason) => (nothing, Outcome::Held, Some(reason.clone())),
+        Decision::Fail(reason) => (nothing, Outcome::Failed, Some(reason.clone())),
+    };
+    (
+        plan,
+        Attempt {
+            outcome,
+            reason,
+            skipped: BTreeMap::new(),
+        },
+    )
+}
+
+fn read_transaction(
+    places: &[Place],
+    error: &SdkError<TransactWriteItemsError, HttpResponse>,
+) -> Verdict {
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+        error.as_service_error()
+    else {
+        return read_other(
+            error,
+            places
+                .iter()
+                .any(|place| matches!(place, Place::Update { .. })),
+        );
+    };
+    let reasons: Vec<Reason> = cancelled
+        .cancellation_reasons()
+        .iter()
+        .map(|reason| Reason {
+            code: reason.code().map(str::to_owned),
+            message: reason.message().map(str::to_owned),
+            item: reason.item().cloned(),
+        })
+        .collect();
+    reasons::verdict(places, &reasons)
+}
+
+/// Errors about the call as a whole. A validation error is a rule's fault only if rules had a part in the call.
+fn read_other<E>(error: &SdkError<E, HttpResponse>, rules_had_a_part: bool) -> Verdict
+where
+    E: std::error::Error + ProvideErrorMetadata + 'static,
+{
+    if error::is_transient(error) {
+        return Verdict::Again(error::describe(error));
+    }
+    let code = error
+        .as_service_error()
+        .and_then(ProvideErrorMetadata::code);
+    let message = error
+        .as_service_error()
+        .and_then(ProvideErrorMetadata::message)
+        .unwrap_or_default();
+    match code {
+        Some("ValidationException") if rules_had_a_part => {
+            Verdict::Fail(format!("ValidationException: {message}"))
+        }
+        _ => Verdict::Broken(error::describe(error)),
+    }
+}
+
+/// Waits a little, more each time, never past the deadline.
+async fn pause(deadline: Instant, tries: u32, detail: String) -> Result<(), CommitError> {
+    let ceiling = 20_u64.saturating_mul(1 << tries.min(5));
+    let wait = Duration::from_millis(fastrand::u64(5..=ceiling));
+    if Instant::now() + wait >= deadline {
+        return Err(CommitError::Busy {
+            attempts: tries,
+            detail,
+        });
+    }
+    tokio::time::sleep(wait).await;
+    Ok(())
+}

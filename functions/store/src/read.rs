@@ -1,0 +1,240 @@
+//! Reading for people: events and outbox items, one or many. Nothing on the way of an event uses this,
+//! except the body of an effect that forwards it.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+use oncehook_core::outbox::OutboxItem;
+use serde_json::Value;
+
+use crate::{
+    attr::{self, Item},
+    body, claim,
+    error::StoreError,
+    keys::{BODY_SK, EVENT_SK, OutboxKey},
+    ledger::Ledger,
+    record::Record,
+};
+
+/// An event as stored.
+#[derive(Debug, Clone)]
+pub struct EventView {
+    /// Its partition key: `event#namespace#scope#id`.
+    pub pk: String,
+    /// Its source.
+    pub source: String,
+    /// The provider's id.
+    pub id: String,
+    /// The event type.
+    pub kind: String,
+    /// When it happened, RFC 3339, as the provider says.
+    pub occurred_at: Option<String>,
+    /// What became of it.
+    pub record: Record,
+    /// Its bytes, if still kept.
+    pub body: Option<Vec<u8>>,
+}
+
+/// An outbox item as stored.
+#[derive(Debug, Clone)]
+pub struct OutboxView {
+    /// Where it lies.
+    pub key: OutboxKey,
+    /// open, done, dead, parked or discarded.
+    pub state: String,
+    /// The event's id.
+    pub event_id: String,
+    /// When it is due, or since when it is on its list.
+    pub at: Option<Timestamp>,
+    /// Why it is parked or dead.
+    pub reason: Option<String>,
+    /// What the last attempt met.
+    pub last_error: Option<String>,
+    /// The item.
+    pub item: OutboxItem,
+}
+
+/// Which events to list.
+#[derive(Debug, Clone, Default)]
+pub struct EventFilter {
+    /// Only this source.
+    pub source: Option<String>,
+    /// Only this provider's id.
+    pub id: Option<String>,
+}
+
+impl Ledger {
+    /// The bytes and content type of the event that an outbox item belongs to, if still kept.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn body(
+        &self,
+        key: &OutboxKey,
+    ) -> Result<Option<(Vec<u8>, Option<String>)>, StoreError> {
+        let items = self.partition(&key.pk).await?;
+        let content_type = items
+            .iter()
+            .find(|item| is(item, EVENT_SK))
+            .and_then(|event| attr::text(event, "content_type"));
+        Ok(items
+            .iter()
+            .find_map(body::load)
+            .map(|body| (body, content_type)))
+    }
+
+    /// One event with its outbox items, by its partition key.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn event(
+        &self,
+        pk: &str,
+    ) -> Result<Option<(EventView, Vec<OutboxView>)>, StoreError> {
+        let items = self.partition(pk).await?;
+        let body = items.iter().find_map(body::load);
+        let event = items
+            .iter()
+            .find(|item| is(item, EVENT_SK))
+            .and_then(|item| event_view(item, body));
+        Ok(event.map(|event| (event, items.iter().filter_map(outbox_view).collect())))
+    }
+
+    /// Every event and outbox item, newest events first: reads the whole table, so for local databases and small
+    /// ones. Pages through and filters as it goes.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn scan(
+        &self,
+        filter: &EventFilter,
+    ) -> Result<(Vec<EventView>, Vec<OutboxView>), StoreError> {
+        let mut items: Vec<Item> = Vec::new();
+        let mut from: Option<Item> = None;
+        loop {
+            let page = self
+                .client
+                .scan()
+                .table_name(&self.table)
+                .set_exclusive_start_key(from.take())
+                .send()
+                .await
+                .map_err(|error| StoreError::from_sdk("scan", &error))?;
+            items.extend(page.items.unwrap_or_default());
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                break;
+            }
+        }
+        let wanted = |item: &&Item| {
+            let same = |name: &str, want: &Option<String>| {
+                want.is_none() || attr::text(item, name) == *want
+            };
+            same("source", &filter.source) && same("event_id", &filter.id)
+        };
+        let bodies: BTreeMap<String, Vec<u8>> = items
+            .iter()
+            .filter(|item| is(item, BODY_SK))
+            .filter_map(|item| Some((attr::text(item, "pk")?, body::load(item)?)))
+            .collect();
+        let mut events: Vec<EventView> = items
+            .iter()
+            .filter(|item| is(item, EVENT_SK))
+            .filter(wanted)
+            .filter_map(|item| {
+                event_view(
+                    item,
+                    body::load(item).or_else(|| bodies.get(&attr::text(item, "pk")?).cloned()),
+                )
+            })
+            .collect();
+        events.sort_by_key(|event| std::cmp::Reverse(event.record.received_at));
+        let mut outbox: Vec<OutboxView> = items
+            .iter()
+            .filter(wanted)
+            .filter_map(outbox_view)
+            .collect();
+        outbox.sort_by_key(|view| view.item.created_at);
+        Ok((events, outbox))
+    }
+
+    /// The rows of one of the user's own tables, numbers exact: for local inspection and tests.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn rows(&self, logical: &str) -> Result<Vec<Value>, StoreError> {
+        let answer = self
+            .client
+            .scan()
+            .table_name(self.physical(logical))
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("rows", &error))?;
+        Ok(answer
+            .items()
+            .iter()
+            .map(|row| json(&AttributeValue::M(row.clone())))
+            .collect())
+    }
+
+    async fn partition(&self, pk: &str) -> Result<Vec<Item>, StoreError> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .key_condition_expression("pk = :pk")
+            .expression_attribute_values(":pk", attr::s(pk))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("event", &error))?;
+        Ok(answer.items.unwrap_or_default())
+    }
+}
+
+fn is(item: &Item, sk: &str) -> bool {
+    attr::text(item, "sk").as_deref() == Some(sk)
+        && attr::text(item, "pk").is_some_and(|pk| pk.starts_with("event#"))
+}
+
+fn event_view(item: &Item, body: Option<Vec<u8>>) -> Option<EventView> {
+    Some(EventView {
+        pk: attr::text(item, "pk")?,
+        source: attr::text(item, "source")?,
+        id: attr::text(item, "event_id")?,
+        kind: attr::text(item, "kind")?,
+        occurred_at: attr::text(item, "occurred_at"),
+        record: Record::load(item),
+        body,
+    })
+}
+
+fn outbox_view(item: &Item) -> Option<OutboxView> {
+    Some(OutboxView {
+        key: OutboxKey {
+            pk: attr::text(item, "pk")?,
+            sk: attr::text(item, "sk")?,
+        },
+        state: attr::text(item, "state")?,
+        event_id: attr::text(item, "event_id")?,
+        at: attr::time(item, "work_at"),
+        reason: attr::text(item, "reason"),
+        last_error: attr::text(item, "last_error"),
+        item: claim::load(item)?,
+    })
+}
+
+fn json(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => Value::String(text.clone()),
+        AttributeValue::N(text) => serde_json::from_str(text).unwrap_or(Value::Null),
+        AttributeValue::Bool(flag) => Value::Bool(*flag),
+        AttributeValue::L(list) => list.iter().map(json).collect(),
+        AttributeValue::M(map) => map
+            .iter()
+            .map(|(name, value)| (name.clone(), json(value)))
+            .collect(),
+        _ => Value::Null,
+    }
+}

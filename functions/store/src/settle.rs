@@ -1,0 +1,257 @@
+//! Recording what an attempt means: one conditional update under the lease.
+
+use aws_sdk_dynamodb::{
+    operation::update_item::UpdateItemError,
+    types::{TransactWriteItem, Update},
+};
+use jiff::Timestamp;
+use oncehook_core::{
+    outbox::OutboxItem,
+    settle::{Settled, Settlement},
+};
+
+use crate::{
+    attr::{self, Item},
+    claim::Lease,
+    error::StoreError,
+    keys::{self, BODY_SK, EVENT_SK},
+    ledger::Ledger,
+};
+
+/// Whether a settlement was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settling {
+    /// It was.
+    Written,
+    /// The lease was lost: another claim decides. (A delivery is recorded all the same.)
+    LeaseLost,
+}
+
+/// An update being put together.
+#[derive(Default)]
+struct Expression {
+    set: Vec<String>,
+    remove: Vec<&'static str>,
+    values: Item,
+}
+
+impl Expression {
+    fn set(&mut self, name: &str, value: aws_sdk_dynamodb::types::AttributeValue) {
+        self.set.push(format!("#{name} = :{name}"));
+        self.values.insert(format!(":{name}"), value);
+    }
+}
+
+impl Ledger {
+    /// Settles an attempt. An item that a person must see leaves no expiry behind, neither on itself nor on its event.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses; the item's lease then runs out and the item is claimed again.
+    pub async fn settle(
+        &self,
+        lease: &Lease,
+        item: &OutboxItem,
+        settled: &Settled,
+        now: Timestamp,
+    ) -> Result<Settling, StoreError> {
+        let update = self.settlement(lease, item, settled, now);
+        if matches!(
+            settled.settlement,
+            Settlement::Parked(_) | Settlement::Dead(_)
+        ) {
+            return self.settle_and_keep(lease, update).await;
+        }
+        let sent = self
+            .client
+            .update_item()
+            .table_name(update.table_name)
+            .set_key(Some(update.key))
+            .update_expression(update.update_expression)
+            .set_condition_expression(update.condition_expression)
+            .set_expression_attribute_names(update.expression_attribute_names)
+            .set_expression_attribute_values(update.expression_attribute_values)
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(Settling::Written),
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
+                    Ok(Settling::LeaseLost)
+                }
+                _ => Err(StoreError::from_sdk("settle", &error)),
+            },
+        }
+    }
+
+    fn settlement(
+        &self,
+        lease: &Lease,
+        item: &OutboxItem,
+        settled: &Settled,
+        now: Timestamp,
+    ) -> Update {
+        let mut write = Expression {
+            remove: vec!["lease_id", "lease_until"],
+            ..Expression::default()
+        };
+        write.set("server_errors", attr::n(settled.server_errors));
+        match settled.last_status {
+            Some(status) => write.set("last_status", attr::n(status)),
+            None => write.remove.push("last_status"),
+        }
+        if let Some(error) = &settled.error {
+            write.set("last_error", attr::s(error));
+        }
+        if settled.unsent && lease.first_send {
+            write.remove.extend(["maybe_sent_at", "maybe_sent_by"]);
+        }
+        if !settled.counted {
+            write.set("attempts", attr::n(item.attempts.saturating_sub(1)));
+        }
+        if !settled.extend.is_zero() {
+            write.set("give_up_at", attr::millis(item.give_up_at + settled.extend));
+        }
+        let list = |list: &str| attr::s(keys::list_work(list, &item.destination));
+        match &settled.settlement {
+            Settlement::Done => {
+                write.set("state", attr::s("done"));
+                write.set("done_at", attr::millis(now));
+                write.set.push("expires_at = event_expires_at".to_owned());
+                write.remove.extend(["work", "work_at"]);
+            }
+            Settlement::RetryAt(at) => write.set("work_at", attr::millis(*at)),
+            Settlement::Dead(why) => {
+                write.set("state", attr::s("dead"));
+                write.set("reason", attr::s(why));
+                write.set("work", list("dead"));
+                write.set("work_at", attr::millis(now));
+            }
+            Settlement::Parked(why) => {
+                write.set("state", attr::s("parked"));
+                write.set("reason", attr::s(why));
+                write.set("work", list("parked"));
+                write.set("work_at", attr::millis(now));
+            }
+        }
+        self.finish(lease, write, settled.settlement == Settlement::Done)
+    }
+
+    /// A delivery is recorded under its generation, whoever holds the lease; anything else only under the lease.
+    fn finish(&self, lease: &Lease, mut write: Expression, delivered: bool) -> Update {
+        let condition = if delivered {
+            write
+                .values
+                .insert(":generation".to_owned(), attr::n(lease.generation));
+            "generation = :generation AND #state <> :state"
+        } else {
+            write.values.insert(":lease".to_owned(), attr::s(&lease.id));
+            write.values.insert(":open".to_owned(), attr::s("open"));
+            "lease_id = :lease AND #state = :open"
+        };
+        let mut names: Vec<String> = write
+            .values
+            .keys()
+            .map(|name| name[1..].to_owned())
+            .collect();
+        names.extend(write.remove.iter().map(|name| (*name).to_owned()));
+        names.retain(|name| !matches!(name.as_str(), "generation" | "lease" | "open"));
+        names.push("state".to_owned());
+        names.sort();
+        names.dedup();
+        let removed: Vec<String> = write.remove.iter().map(|name| format!("#{name}")).collect();
+        Update::builder()
+            .table_name(&self.table)
+            .key("pk", attr::s(&lease.key.pk))
+            .key("sk", attr::s(&lease.key.sk))
+            .update_expression(format!(
+                "SET {} REMOVE {}",
+                write.set.join(", "),
+                removed.join(", ")
+            ))
+            .condition_expression(condition)
+            .set_expression_attribute_names(Some(
+                names
+                    .iter()
+                    .map(|name| (format!("#{name}"), name.clone()))
+                    .collect(),
+            ))
+            .set_expression_attribute_values(Some(write.values))
+            .build()
+            .unwrap_or_else(|error| unreachable!("a required field of a write is missing: {error}"))
+    }
+
+    /// What a person must see keeps its event and body, too: their expiry goes in the same transaction.
+    async fn settle_and_keep(&self, lease: &Lease, update: Update) -> Result<Settling, StoreError> {
+        let keep = |sk: &str| {
+            let update = Update::builder()
+                .table_name(&self.table)
+                .key("pk", attr::s(&lease.key.pk))
+                .key("sk", attr::s(sk))
+                .update_expression("REMOVE expires_at")
+                .condition_expression("attribute_exists(pk)")
+                .build()
+                .unwrap_or_else(|error| {
+                    unreachable!("a required field of a write is missing: {error}")
+                });
+            TransactWriteItem::builder().update(update).build()
+        };
+        let mut writes = vec![
+            TransactWriteItem::builder().update(update).build(),
+            keep(EVENT_SK),
+        ];
+        if lease.split_body {
+            writes.push(keep(BODY_SK));
+        }
+        loop {
+            let sent = self
+                .client
+                .transact_write_items()
+                .set_transact_items(Some(writes.clone()))
+                .send()
+                .await;
+            let Err(error) = sent else {
+                return Ok(Settling::Written);
+            };
+            let Some(aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+                error.as_service_error()
+            else {
+                return Err(StoreError::from_sdk("settle", &error));
+            };
+            let failed: Vec<bool> = cancelled
+                .cancellation_reasons()
+                .iter()
+                .map(|reason| reason.code() == Some("ConditionalCheckFailed"))
+                .collect();
+            match failed.first() {
+                Some(true) => return Ok(Settling::LeaseLost),
+                // The event or its body is gone already: the item alone is settled.
+                Some(false) if failed.contains(&true) => {
+                    let mut position = 0;
+                    writes.retain(|_| {
+                        position += 1;
+                        !failed.get(position - 1).copied().unwrap_or_default()
+                    });
+                }
+                _ => {
+                    return Err(StoreError::Busy {
+                        action: "settle",
+                        detail: error::describe_cancelled(cancelled),
+                    });
+                }
+            }
+        }
+    }
+}
+
+mod error {
+    use aws_sdk_dynamodb::types::error::TransactionCanceledException;
+
+    pub(super) fn describe_cancelled(cancelled: &TransactionCanceledException) -> String {
+        let codes: Vec<&str> = cancelled
+            .cancellation_reasons()
+            .iter()
+            .filter_map(|reason| reason.code())
+            .collect();
+        format!("transaction cancelled: {}", codes.join(", "))
+    }
+}

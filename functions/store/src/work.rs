@@ -1,0 +1,168 @@
+//! What is due, and the state of destinations: for the sweeper and for permits.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+
+use crate::{
+    attr::{self, Item},
+    error::StoreError,
+    keys::{self, OutboxKey, WORK_INDEX},
+    ledger::Ledger,
+    queue::Wakeup,
+};
+
+impl Ledger {
+    /// Open items of one destination and shard that were due before then, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn due(
+        &self,
+        destination: &str,
+        shard: u32,
+        before: Timestamp,
+        limit: i32,
+    ) -> Result<Vec<Wakeup>, StoreError> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(WORK_INDEX)
+            .key_condition_expression("#work = :work AND work_at <= :before")
+            .expression_attribute_names("#work", "work")
+            .expression_attribute_values(":work", attr::s(keys::open_work(destination, shard)))
+            .expression_attribute_values(":before", attr::millis(before))
+            .limit(limit)
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("due", &error))?;
+        let wakeup = |item: &Item| {
+            Some(Wakeup {
+                key: OutboxKey {
+                    pk: attr::text(item, "pk")?,
+                    sk: attr::text(item, "sk")?,
+                },
+                destination: destination.to_owned(),
+                tenant: String::new(),
+            })
+        };
+        Ok(answer.items().iter().filter_map(wakeup).collect())
+    }
+
+    /// Notes which destinations and how many shards there are, and returns all that ever were: an item of a
+    /// destination that is no longer configured must still be found. Shards only grow.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn register(
+        &self,
+        destinations: &[String],
+        shards: u32,
+    ) -> Result<BTreeMap<String, u32>, StoreError> {
+        let key = [("pk", attr::s("registry")), ("sk", attr::s("destinations"))];
+        let read = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .set_key(Some(attr::item(key.clone())))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("register", &error))?;
+        let stored = read.item.unwrap_or_default();
+        let mut known: BTreeMap<String, u32> = stored
+            .get("shards")
+            .and_then(|shards| shards.as_m().ok())
+            .map(|map| {
+                map.keys()
+                    .filter_map(|name| Some((name.clone(), attr::number(map, name)?)))
+                    .collect()
+            })
+            .unwrap_or_default();
+        let before = known.clone();
+        for name in destinations {
+            let entry = known.entry(name.clone()).or_default();
+            *entry = (*entry).max(shards);
+        }
+        if known != before {
+            self.write_registry(attr::item(key), &stored, &known)
+                .await?;
+        }
+        Ok(known)
+    }
+
+    async fn write_registry(
+        &self,
+        mut item: Item,
+        stored: &Item,
+        known: &BTreeMap<String, u32>,
+    ) -> Result<(), StoreError> {
+        let map = known
+            .iter()
+            .map(|(name, shards)| (name.clone(), attr::n(shards)))
+            .collect();
+        let revision: u64 = attr::number(stored, "revision").unwrap_or_default();
+        item.insert("shards".to_owned(), AttributeValue::M(map));
+        item.insert("revision".to_owned(), attr::n(revision + 1));
+        // A concurrent change wins; the next sweep adds what is missing.
+        let sent = self
+            .client
+            .put_item()
+            .table_name(&self.table)
+            .set_item(Some(item))
+            .condition_expression("attribute_not_exists(pk) OR revision = :revision")
+            .expression_attribute_values(":revision", attr::n(revision))
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(()),
+            Err(error) if error.as_service_error().is_some_and(aws_sdk_dynamodb::operation::put_item::PutItemError::is_conditional_check_failed_exception) => Ok(()),
+            Err(error) => Err(StoreError::from_sdk("register", &error)),
+        }
+    }
+
+    /// Nothing is sent to a destination before then. Never shortens a pause.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn pause(&self, destination: &str, until: Timestamp) -> Result<(), StoreError> {
+        let sent = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", attr::s(keys::destination_pk(destination)))
+            .key("sk", attr::s("state"))
+            .update_expression("SET paused_until = :until, v = :v")
+            .condition_expression("attribute_not_exists(paused_until) OR paused_until < :until")
+            .expression_attribute_values(":until", attr::millis(until))
+            .expression_attribute_values(":v", attr::n(keys::VERSION))
+            .send()
+            .await;
+        match sent {
+            Ok(_) => Ok(()),
+            Err(error) if error.as_service_error().is_some_and(aws_sdk_dynamodb::operation::update_item::UpdateItemError::is_conditional_check_failed_exception) => Ok(()),
+            Err(error) => Err(StoreError::from_sdk("pause", &error)),
+        }
+    }
+
+    /// Until when a destination is paused, if it ever was.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn paused_until(&self, destination: &str) -> Result<Option<Timestamp>, StoreError> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key("pk", attr::s(keys::destination_pk(destination)))
+            .key("sk", attr::s("state"))
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("paused_until", &error))?;
+        Ok(answer
+            .item()
+            .and_then(|item| attr::time(item, "paused_until")))
+    }
+}
