@@ -1,0 +1,3 @@
+mod vectors;
+mod verify_laws;
+mod verify_events;
