@@ -1,4 +1,4 @@
-//! Which requests are genuine. One engine for all providers; what differs between them is data, in `facts`.
+//! Which requests are genuine. One engine for all providers; what differs between them is data, in `providers`.
 //!
 //! Works on the raw bytes only. Reads no clock, fetches no keys, and does not look at networks, body sizes or
 //! whether an event was seen before. Nothing of a request is in an error but the cause.
@@ -7,6 +7,7 @@ mod facts;
 mod form;
 mod header;
 mod key;
+mod providers;
 mod read;
 mod scheme;
 mod sign;
@@ -180,11 +181,7 @@ impl Source {
             })
             .collect();
         let matches = |key: &Key| key.verify(&pieces, &found.signatures);
-        let secret = self
-            .keys
-            .iter()
-            .position(matches)
-            .ok_or(VerifyError::Mismatch)?;
+        let secret = self.keys.iter().position(matches).ok_or(VerifyError::Mismatch)?;
         let signed_at = match found.time {
             Some(time) => Some(time.fresh(now, self.tolerance)?),
             None => None,

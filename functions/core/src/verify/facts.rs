@@ -1,11 +1,12 @@
-//! One table of facts per scheme: all that the engine knows about a provider.
+//! The columns of the table of facts: all that the engine can be told about a provider.
 //!
-//! Sources are the providers' documents named at [`Scheme`] and their official libraries. Nothing is computed here.
+//! The rows are in `providers`.
 
 use jiff::SignedDuration;
 
 use super::{
-    scheme::{Algorithm, Encoding, GenericScheme, Scheme, TimeUnit},
+    providers,
+    scheme::{Algorithm, Encoding, Scheme, TimeUnit},
     signed::{Location, Part, SignedTemplate},
 };
 
@@ -101,108 +102,25 @@ pub(super) struct ScopePart {
 }
 
 impl Facts {
-    /// The table of a scheme.
+    /// The facts of a scheme.
     pub(super) fn of(scheme: &Scheme) -> Self {
         match scheme {
-            Scheme::Stripe => Self {
-                form: Form::Pairs,
-                signed: SignedTemplate {
-                    parts: vec![Part::Timestamp, text("."), Part::Body],
-                },
-                time: Some(Time {
-                    headers: vec![],
-                    unit: TimeUnit::Seconds,
-                }),
-                id: places(&["/id"]),
-                kind: (vec![places(&["/type"])], ""),
-                occurred_at: places(&["/created"]),
-                // `context` is what `account` is called in v2.core.event.
-                scope: vec![
-                    ScopePart {
-                        places: places(&["/account", "/context"]),
-                        names: None,
-                    },
-                    ScopePart {
-                        places: places(&["/livemode"]),
-                        names: Some(("live", "test")),
-                    },
-                ],
-                ..Self::plain("Stripe-Signature", "", Encoding::Hex)
-            },
-            Scheme::StandardWebhooks => Self::standard_webhooks(&["webhook"]),
-            Scheme::Svix => Self::standard_webhooks(&["svix", "webhook"]),
-            Scheme::GitHub => Self {
-                forms: true,
-                id: places(&["header:X-GitHub-Delivery"]),
-                kind: (
-                    vec![places(&["header:X-GitHub-Event"]), places(&["/action"])],
-                    ".",
-                ),
-                timeout: Some(SignedDuration::from_secs(10)),
-                ..Self::plain("X-Hub-Signature-256", "sha256=", Encoding::Hex)
-            },
-            Scheme::Shopify => Self {
-                signature: strings(&["X-Shopify-Hmac-Sha256", "shopify-hmac-sha256"]),
-                empty_body: false,
-                id: places(&["header:X-Shopify-Webhook-Id", "header:shopify-webhook-id"]),
-                kind: (
-                    vec![places(&["header:X-Shopify-Topic", "header:shopify-topic"])],
-                    "",
-                ),
-                occurred_at: places(&[
-                    "header:X-Shopify-Triggered-At",
-                    "header:shopify-triggered-at",
-                ]),
-                scope: scope(places(&[
-                    "header:X-Shopify-Shop-Domain",
-                    "header:shopify-shop-domain",
-                ])),
-                timeout: Some(SignedDuration::from_secs(5)),
-                ..Self::plain("", "", Encoding::Base64)
-            },
-            Scheme::Slack => Self {
-                signed: SignedTemplate {
-                    parts: vec![text("v0:"), Part::Timestamp, text(":"), Part::Body],
-                },
-                time: Some(Time {
-                    headers: strings(&["X-Slack-Request-Timestamp"]),
-                    unit: TimeUnit::Seconds,
-                }),
-                forms: true,
-                handshake: Some(Handshake {
-                    mark: "/type",
-                    is: "url_verification",
-                    echo: "/challenge",
-                }),
-                id: places(&["/event_id", "/trigger_id"]),
-                kind: (
-                    vec![places(&["/type", "/command"]), places(&["/event/type"])],
-                    "/",
-                ),
-                occurred_at: places(&["/event_time"]),
-                scope: scope(places(&["/team_id", "/team/id", "/enterprise/id"])),
-                timeout: Some(SignedDuration::from_secs(3)),
-                ..Self::plain("X-Slack-Signature", "v0=", Encoding::Hex)
-            },
-            Scheme::Generic(generic) => Self::generic(generic),
+            Scheme::Stripe => providers::stripe(),
+            Scheme::StandardWebhooks => providers::standard_webhooks(&["webhook"]),
+            Scheme::Svix => providers::standard_webhooks(&["svix", "webhook"]),
+            Scheme::GitHub => providers::github(),
+            Scheme::Shopify => providers::shopify(),
+            Scheme::Slack => providers::slack(),
+            Scheme::Generic(generic) => providers::generic(generic),
         }
     }
 
-    /// Whether the signature covers the event's id.
-    pub(super) fn signs_id(&self) -> bool {
-        self.signed.has(&Part::Id)
-            || self.id.iter().all(|place| match place {
-                Location::Pointer(_) => true,
-                Location::Header(name) => self.signed.has_header(name),
-            })
-    }
-
     /// An HMAC-SHA-256 of the body in one header, keyed with the secret's text, and nothing known about events.
-    fn plain(header: &str, prefix: &str, encoding: Encoding) -> Self {
+    pub(super) fn plain(header: &str, encoding: Encoding) -> Self {
         Self {
-            signature: strings(&[header]),
+            signature: vec![header.to_owned()],
             form: Form::Plain {
-                prefix: prefix.to_owned(),
+                prefix: String::new(),
                 separator: None,
             },
             encoding,
@@ -225,81 +143,12 @@ impl Facts {
         }
     }
 
-    fn standard_webhooks(names: &[&str]) -> Self {
-        let headers = |end: &str| {
-            names
-                .iter()
-                .map(|name| format!("{name}-{end}"))
-                .collect::<Vec<_>>()
-        };
-        Self {
-            signature: headers("signature"),
-            form: Form::Versioned,
-            signed: SignedTemplate {
-                parts: vec![Part::Id, text("."), Part::Timestamp, text("."), Part::Body],
-            },
-            time: Some(Time {
-                headers: headers("timestamp"),
-                unit: TimeUnit::Seconds,
-            }),
-            key: KeyForm::StandardWebhooks,
-            id: headers("id").into_iter().map(Location::Header).collect(),
-            kind: (vec![places(&["/type", "/event_type", "/eventType"])], ""),
-            occurred_at: places(&["/timestamp"]),
-            occurred_when_signed: true,
-            timeout: Some(SignedDuration::from_secs(15)),
-            ..Self::plain("", "", Encoding::Base64)
-        }
+    /// Whether the signature covers the event's id.
+    pub(super) fn signs_id(&self) -> bool {
+        self.signed.has(&Part::Id)
+            || self.id.iter().all(|place| match place {
+                Location::Pointer(_) => true,
+                Location::Header(name) => self.signed.has_header(name),
+            })
     }
-
-    fn generic(generic: &GenericScheme) -> Self {
-        let time = generic.timestamp.as_ref();
-        Self {
-            form: Form::Plain {
-                prefix: generic.prefix.clone(),
-                separator: generic.separator.clone(),
-            },
-            algorithm: generic.algorithm,
-            signed: generic.signed.clone(),
-            time: time.map(|time| Time {
-                headers: vec![time.header.clone()],
-                unit: time.unit,
-            }),
-            id: vec![generic.id.clone()],
-            kind: (
-                generic.kind.iter().map(|kind| vec![kind.clone()]).collect(),
-                "",
-            ),
-            occurred_at: generic.occurred_at.iter().cloned().collect(),
-            scope: generic
-                .scope
-                .iter()
-                .flat_map(|place| scope(vec![place.clone()]))
-                .collect(),
-            ..Self::plain(&generic.header, "", generic.encoding)
-        }
-    }
-}
-
-fn text(text: &str) -> Part {
-    Part::Text(text.to_owned())
-}
-
-fn strings(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
-
-fn places(places: &[&str]) -> Vec<Location> {
-    let place = |place: &&str| match place.strip_prefix("header:") {
-        Some(name) => Location::Header(name.to_owned()),
-        None => Location::Pointer((*place).to_owned()),
-    };
-    places.iter().map(place).collect()
-}
-
-fn scope(places: Vec<Location>) -> Vec<ScopePart> {
-    vec![ScopePart {
-        places,
-        names: None,
-    }]
 }

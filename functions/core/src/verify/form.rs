@@ -17,14 +17,8 @@ pub(super) fn is_form(content_type: Option<&str>) -> bool {
 /// The JSON in the field `payload`, or else all fields as strings; none if it is neither text nor JSON.
 pub(super) fn parse(body: &[u8]) -> Option<Value> {
     let mut fields = Map::new();
-    for pair in body
-        .split(|byte| *byte == b'&')
-        .filter(|pair| !pair.is_empty())
-    {
-        let at = pair
-            .iter()
-            .position(|byte| *byte == b'=')
-            .unwrap_or(pair.len());
+    for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
+        let at = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
         let (name, value) = (&pair[..at], pair.get(at + 1..).unwrap_or_default());
         fields.insert(decode(name)?, Value::String(decode(value)?));
     }
@@ -65,10 +59,7 @@ mod tests {
             parse(b"a=1+2&b=%2Fx%e2%82%ac&c&d=%"),
             Some(json!({"a": "1 2", "b": "/x€", "c": "", "d": "%"}))
         );
-        assert_eq!(
-            parse(b"payload=%7B%22a%22%3A+1%7D&x=y"),
-            Some(json!({"a": 1}))
-        );
+        assert_eq!(parse(b"payload=%7B%22a%22%3A+1%7D&x=y"), Some(json!({"a": 1})));
         assert_eq!(parse(b"payload=nothing"), None);
         assert_eq!(parse(b"a=%ff"), None);
         assert_eq!(parse(b""), None);
@@ -76,9 +67,7 @@ mod tests {
 
     #[test]
     fn content_types_are_told_apart() {
-        assert!(is_form(Some(
-            "Application/x-www-form-urlencoded; charset=utf-8"
-        )));
+        assert!(is_form(Some("Application/x-www-form-urlencoded; charset=utf-8")));
         assert!(!is_form(Some("application/json")));
         assert!(!is_form(None));
     }

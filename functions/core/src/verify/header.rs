@@ -45,9 +45,7 @@ impl Found {
         let (mut time_text, signatures) = match &facts.form {
             Form::Pairs => pairs(facts, &header)?,
             Form::Versioned => (None, versioned(facts, &header)),
-            Form::Plain { prefix, separator } => {
-                (None, plain(facts, &header, prefix, separator.as_deref())?)
-            }
+            Form::Plain { prefix, separator } => (None, plain(facts, &header, prefix, separator.as_deref())?),
         };
         let time = match &facts.time {
             Some(time) => {
@@ -68,13 +66,9 @@ impl Found {
             pieces.push(match part {
                 Part::Body => Piece::Body,
                 Part::Text(text) => Piece::Text(text.clone()),
-                Part::Timestamp => {
-                    Piece::Text(time_text.clone().ok_or(VerifyError::MissingTimestamp)?)
-                }
+                Part::Timestamp => Piece::Text(time_text.clone().ok_or(VerifyError::MissingTimestamp)?),
                 Part::Id => Piece::Text(id.clone().ok_or(VerifyError::MissingId)?),
-                Part::Header(name) => {
-                    Piece::Text(present(request, name)?.ok_or(VerifyError::MissingHeader)?)
-                }
+                Part::Header(name) => Piece::Text(present(request, name)?.ok_or(VerifyError::MissingHeader)?),
             });
         }
         Ok(Self {
@@ -87,11 +81,7 @@ impl Found {
 
 impl SignedTime {
     /// The time, if it is no further from `now` than the tolerance.
-    pub(super) fn fresh(
-        self,
-        now: Timestamp,
-        tolerance: SignedDuration,
-    ) -> Result<Timestamp, VerifyError> {
+    pub(super) fn fresh(self, now: Timestamp, tolerance: SignedDuration) -> Result<Timestamp, VerifyError> {
         let nanos = match self.unit {
             TimeUnit::Seconds => 1_000_000_000,
             TimeUnit::Milliseconds => 1_000_000,
@@ -114,10 +104,7 @@ impl SignedTime {
 }
 
 /// The first of the headers that is there and not empty.
-pub(super) fn first(
-    request: &SignedRequest,
-    names: &[String],
-) -> Result<Option<String>, VerifyError> {
+pub(super) fn first(request: &SignedRequest, names: &[String]) -> Result<Option<String>, VerifyError> {
     for name in names {
         if let Some(value) = present(request, name)?.filter(|value| !value.is_empty()) {
             return Ok(Some(value));
@@ -158,13 +145,9 @@ fn pairs(facts: &Facts, header: &str) -> Result<(Option<String>, Vec<Candidate>)
     let mut time = None;
     let mut signatures = Vec::new();
     for item in header.split(',') {
-        match item
-            .trim()
-            .split_once('=')
-            .ok_or(VerifyError::MalformedHeader)?
-        {
+        match item.trim().split_once('=').ok_or(VerifyError::MalformedHeader)? {
             ("t", value) if time.is_none() && epoch(value).is_some() => {
-                time = Some(value.to_owned())
+                time = Some(value.to_owned());
             }
             ("t", _) => return Err(VerifyError::MalformedHeader),
             ("v1", value) if signatures.len() < MAX_SIGNATURES => {

@@ -106,11 +106,7 @@ impl Key {
     pub(super) fn verify(&self, pieces: &[&[u8]], candidates: &[Candidate]) -> bool {
         let mut ours = candidates
             .iter()
-            .filter(|candidate| {
-                candidate
-                    .version
-                    .is_none_or(|version| version == self.version())
-            })
+            .filter(|candidate| candidate.version.is_none_or(|version| version == self.version()))
             .map(|candidate| candidate.bytes.as_slice());
         match self {
             Self::Sha256(key) => {

@@ -40,11 +40,9 @@ impl Source {
         } = verified;
         let content_type = request.header("content-type");
         let parsed = if self.facts.forms && form::is_form(content_type.as_deref()) {
-            form::parse(&request.body)
-                .ok_or("the body is not a form with text or JSON in it".to_owned())
+            form::parse(&request.body).ok_or("the body is not a form with text or JSON in it".to_owned())
         } else {
-            serde_json::from_slice(&request.body)
-                .map_err(|error| format!("the body is not JSON: {error}"))
+            serde_json::from_slice(&request.body).map_err(|error| format!("the body is not JSON: {error}"))
         };
         if let (Some(handshake), Ok(data)) = (&self.facts.handshake, &parsed)
             && let Some(reply) = handshake.answer(data)
@@ -102,14 +100,9 @@ impl Source {
 
     fn scope(&self, place: &Places<'_>) -> String {
         let parts = self.facts.scope.iter().map(|part| {
-            let value = part
-                .places
-                .iter()
-                .find_map(|location| place.value(location));
+            let value = part.places.iter().find_map(|location| place.value(location));
             match (value.as_ref(), part.names) {
-                (Some(Value::Bool(flag)), Some((yes, no))) => {
-                    (if *flag { yes } else { no }).to_owned()
-                }
+                (Some(Value::Bool(flag)), Some((yes, no))) => (if *flag { yes } else { no }).to_owned(),
                 _ => value.as_ref().and_then(as_text).unwrap_or_default(),
             }
         });
@@ -177,9 +170,7 @@ fn as_text(value: &Value) -> Option<String> {
 /// RFC 3339, or a whole number since 1970: milliseconds if as seconds it would be after the year 5138.
 fn time(text: &str) -> Option<Timestamp> {
     match text.parse::<i64>() {
-        Ok(number) if number.unsigned_abs() >= 100_000_000_000 => {
-            Timestamp::from_millisecond(number).ok()
-        }
+        Ok(number) if number.unsigned_abs() >= 100_000_000_000 => Timestamp::from_millisecond(number).ok(),
         Ok(number) => Timestamp::from_second(number).ok(),
         Err(_) => text.parse().ok(),
     }

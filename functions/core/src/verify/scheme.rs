@@ -1,6 +1,6 @@
 //! The names of the schemes, and the one that is made in oncehook.toml (`scheme = "hmac"`).
 //!
-//! What a scheme means is in `facts`; TOML is read by `config`.
+//! What a scheme means is in `providers`; TOML is read by `config`.
 
 use jiff::SignedDuration;
 
@@ -120,9 +120,7 @@ impl GenericScheme {
                 "header `{}` has the timestamp, but {{timestamp}} is not in what is signed",
                 time.header
             )),
-            (None, true) => {
-                Err("{timestamp} is signed, but no header is named that has it".to_owned())
-            }
+            (None, true) => Err("{timestamp} is signed, but no header is named that has it".to_owned()),
             _ => Ok(()),
         }
     }
@@ -171,10 +169,7 @@ mod tests {
     #[test]
     fn every_name_is_a_scheme() {
         for name in Scheme::NAMES.iter().filter(|name| **name != "hmac") {
-            assert_eq!(
-                Scheme::from_name(name).map(|scheme| scheme.name()),
-                Some(*name)
-            );
+            assert_eq!(Scheme::from_name(name).map(|scheme| scheme.name()), Some(*name));
         }
     }
 }

@@ -25,10 +25,7 @@ impl Location {
                 "`{text}` is neither a JSON Pointer such as `/data/id` nor `header:NAME`"
             ));
         }
-        let escapes_hold = text
-            .split('~')
-            .skip(1)
-            .all(|rest| rest.starts_with(['0', '1']));
+        let escapes_hold = text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
         if escapes_hold {
             Ok(Self::Pointer(text.to_owned()))
         } else {
@@ -77,11 +74,7 @@ impl SignedTemplate {
                 rest = after;
                 continue;
             }
-            let inner = if brace == "{" {
-                after.split_once('}')
-            } else {
-                None
-            };
+            let inner = if brace == "{" { after.split_once('}') } else { None };
             let Some((placeholder, after)) = inner else {
                 return Err(format!(
                     "`{text}`: a lone `{brace}`; write `{brace}{brace}` for the character"

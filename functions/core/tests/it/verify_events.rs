@@ -10,7 +10,8 @@ use crate::{
 
 #[test]
 fn the_events_of_every_scheme_have_their_identity() {
-    let body = br#"{"id":"evt_1","event_id":"evt_1","type":"invoice.paid","kind":"invoice.paid","action":"opened",
+    let body =
+        br#"{"id":"evt_1","event_id":"evt_1","type":"invoice.paid","kind":"invoice.paid","action":"opened",
         "account":"acct_1","livemode":true,"created":1700000000,"event_time":1700000000,"team_id":"T1",
         "timestamp":"2023-11-14T22:13:20Z","event":{"type":"inner"},"amount":9007199254740993.10}"#;
     let mut extra = HeaderMap::new();
@@ -37,9 +38,7 @@ fn the_events_of_every_scheme_have_their_identity() {
         let headers = source
             .sign("evt_1", "invoice.paid", body, at(NOW), &extra)
             .unwrap();
-        let verified = source
-            .verify(request(headers, body.to_vec()), at(NOW))
-            .unwrap();
+        let verified = source.verify(request(headers, body.to_vec()), at(NOW)).unwrap();
         let event = only_event(&source, verified);
         assert_eq!(
             (name, "evt_1", kind, scope),
@@ -56,10 +55,7 @@ fn genuine_bodies_that_cannot_be_read_are_events_with_a_defect() {
     let source = source(&Scheme::Stripe, &[b"key"]);
     for body in [&b"not json"[..], b"{\"type\":\"x\"}", b"\xff", b"", b"[]"] {
         let verified = source
-            .verify(
-                request(signed(&source, body, at(NOW)), body.to_vec()),
-                at(NOW),
-            )
+            .verify(request(signed(&source, body, at(NOW)), body.to_vec()), at(NOW))
             .unwrap();
         let event = only_event(&source, verified);
         assert!(event.id.starts_with("sha256:") && event.id.len() == 71 && event.id_signed);
@@ -73,11 +69,7 @@ fn slack_is_answered_and_its_forms_are_read() {
     let receive = |body: &[u8], content_type: &'static str| {
         let mut headers = signed(&source, body, at(NOW));
         headers.insert("content-type", HeaderValue::from_static(content_type));
-        source.events(
-            source
-                .verify(request(headers, body.to_vec()), at(NOW))
-                .unwrap(),
-        )
+        source.events(source.verify(request(headers, body.to_vec()), at(NOW)).unwrap())
     };
     let Received::Handshake(reply) = receive(
         br#"{"type":"url_verification","challenge":"abc"}"#,
@@ -91,10 +83,8 @@ fn slack_is_answered_and_its_forms_are_read() {
     );
 
     let form = "application/x-www-form-urlencoded";
-    let Received::Events(events) = receive(
-        b"command=%2Fdeploy&text=a+b&trigger_id=1.2&team_id=T1",
-        form,
-    ) else {
+    let Received::Events(events) = receive(b"command=%2Fdeploy&text=a+b&trigger_id=1.2&team_id=T1", form)
+    else {
         panic!("no event")
     };
     assert_eq!(
@@ -110,4 +100,40 @@ fn slack_is_answered_and_its_forms_are_read() {
         (&*events[0].id, &*events[0].kind, &*events[0].scope),
         ("9", "block_actions", "T2")
     );
+}
+
+#[test]
+fn github_sends_forms_too() {
+    let source = source(&Scheme::GitHub, &[b"key"]);
+    let body = b"payload=%7B%22action%22%3A%22opened%22%2C%22number%22%3A1%7D";
+    let mut headers = source
+        .sign("d-1", "issues.opened", body, at(NOW), &HeaderMap::new())
+        .unwrap();
+    assert_eq!(headers["x-github-event"], "issues");
+    headers.insert(
+        "content-type",
+        HeaderValue::from_static("application/x-www-form-urlencoded"),
+    );
+    let event = only_event(
+        &source,
+        source.verify(request(headers, body.to_vec()), at(NOW)).unwrap(),
+    );
+    assert_eq!(
+        (&*event.id, &*event.kind, &event.data["number"]),
+        ("d-1", "issues.opened", &1.into())
+    );
+    assert_eq!(&*event.body, body);
+}
+
+#[test]
+fn an_id_that_is_not_there_makes_a_defect_that_names_its_place() {
+    let source = source(&Scheme::GitHub, &[b"key"]);
+    let mut headers = signed(&source, b"{}", at(NOW));
+    headers.remove("x-github-delivery");
+    let event = only_event(
+        &source,
+        source.verify(request(headers, b"{}".to_vec()), at(NOW)).unwrap(),
+    );
+    assert_eq!(event.defect.as_deref(), Some("no id at header X-GitHub-Delivery"));
+    assert_eq!(event.kind, "invoice");
 }
