@@ -1,1 +1,14 @@
+//! What stands in for AWS and the outside world on one machine: `oncehook dev` runs on it, and the function
+//! crates test against it.
+//!
+//! It holds none of Oncehook's rules: it stores, forwards, records and misbehaves on request. Every server
+//! listens on the loopback interface only and stops when its handle is dropped.
 
+pub mod behaviour;
+pub mod clock;
+pub mod database;
+pub mod faults;
+pub mod gateway;
+pub mod mail;
+pub mod recorder;
+mod server;
