@@ -11,6 +11,9 @@ use sha2::{Digest as _, Sha256};
 use super::{Source, Verified, facts::Handshake, form, signed::Location};
 use crate::{event::Event, request::SignedRequest};
 
+/// The longest id, kind or scope, in bytes: three times as much when escaped, two of them fit a DynamoDB key.
+const MAX_PART: usize = 256;
+
 /// What a genuine request is.
 #[derive(Debug, Clone)]
 pub enum Received {
@@ -58,20 +61,17 @@ impl Source {
             data: &data,
         };
         let id = place.text(&self.facts.id);
-        let kind = self.kind(&place);
-        let scope = self.scope(&place);
+        let [kind, scope] = [self.kind(&place), self.scope(&place)].map(bounded);
         let occurred_at = place.time(&self.facts.occurred_at);
-        let defect = not_json.or_else(|| {
-            id.is_none()
-                .then(|| format!("no id at {}", names(&self.facts.id)))
+        let defect = not_json.or_else(|| match &id {
+            None => Some(format!("no id at {}", names(&self.facts.id))),
+            Some(id) if id.len() > MAX_PART => Some(format!("the id has more than {MAX_PART} bytes")),
+            Some(_) => None,
         });
         // An id of the body's hash is covered by the signature, as the body is.
         let (id, id_signed) = match id.filter(|_| defect.is_none()) {
             Some(id) => (id, self.facts.signs_id()),
-            None => (
-                format!("sha256:{}", hex::encode(Sha256::digest(&request.body))),
-                true,
-            ),
+            None => (hash(&request.body), true),
         };
         Received::Events(vec![Event {
             source: self.name.clone(),
@@ -156,6 +156,19 @@ impl Places<'_> {
             self.text(std::slice::from_ref(location))
                 .and_then(|text| time(&text))
         })
+    }
+}
+
+fn hash(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
+}
+
+/// A kind or scope as it is, or its hash if it is longer than any provider's.
+fn bounded(part: String) -> String {
+    if part.len() > MAX_PART {
+        hash(part.as_bytes())
+    } else {
+        part
     }
 }
 

@@ -189,3 +189,36 @@ fn generic_requests_lacking_a_signed_part_are_told_apart() {
     };
     assert_eq!(with(&several), Ok(0));
 }
+
+#[test]
+fn versions_are_not_taken_for_one_another() {
+    let source = source(&Scheme::Svix, &[b"0123456789abcdef01234567"]);
+    let headers = signed(&source, b"{}", at(NOW));
+    let with = |change: &dyn Fn(&str) -> String| {
+        let mut headers = headers.clone();
+        let value = change(headers["svix-signature"].to_str().unwrap());
+        headers.insert("svix-signature", value.parse().unwrap());
+        source
+            .verify(request(headers, b"{}".to_vec()), at(NOW))
+            .map(|verified| verified.secret())
+    };
+    assert_eq!(with(&|good| format!("v2,AAAA v1,AAAA {good}")), Ok(0));
+    for version in ["v1a,", "v2,", "V1,", ""] {
+        assert_eq!(
+            with(&|good| good.replace("v1,", version)),
+            Err(VerifyError::Mismatch),
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn svix_headers_go_by_either_name() {
+    let [svix, standard] = [Scheme::Svix, Scheme::StandardWebhooks].map(|it| source(&it, &[b"key"]));
+    let receive = |source: &Source, headers| source.verify(request(headers, b"{}".to_vec()), at(NOW)).err();
+    assert_eq!(receive(&svix, signed(&standard, b"{}", at(NOW))), None);
+    assert_eq!(
+        receive(&standard, signed(&svix, b"{}", at(NOW))),
+        Some(VerifyError::MissingId)
+    );
+}

@@ -137,3 +137,43 @@ fn an_id_that_is_not_there_makes_a_defect_that_names_its_place() {
     assert_eq!(event.defect.as_deref(), Some("no id at header X-GitHub-Delivery"));
     assert_eq!(event.kind, "invoice");
 }
+
+#[test]
+fn a_body_that_is_not_json_is_known_by_its_hash_even_if_a_header_has_an_id() {
+    let source = source(&Scheme::GitHub, &[b"key"]);
+    let headers = signed(&source, b"Hello, World!", at(NOW));
+    let event = only_event(
+        &source,
+        source
+            .verify(request(headers, b"Hello, World!".to_vec()), at(NOW))
+            .unwrap(),
+    );
+    assert_eq!(
+        event.id,
+        "sha256:dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f"
+    );
+    assert!(event.defect.unwrap().starts_with("the body is not JSON"));
+}
+
+#[test]
+fn parts_too_long_for_a_key_are_not_used_as_they_are() {
+    let source = source(&Scheme::Slack, &[b"key"]);
+    let receive = |id: usize, team: usize| {
+        let body = format!(
+            r#"{{"event_id":"{}","team_id":"{}"}}"#,
+            "i".repeat(id),
+            "t".repeat(team)
+        )
+        .into_bytes();
+        let headers = signed(&source, &body, at(NOW));
+        only_event(&source, source.verify(request(headers, body), at(NOW)).unwrap())
+    };
+    let event = receive(256, 256);
+    assert_eq!(
+        (event.id.len(), event.scope.len(), event.defect),
+        (256, 256, None)
+    );
+    let event = receive(257, 257);
+    assert!(event.id.starts_with("sha256:") && event.scope.starts_with("sha256:"));
+    assert_eq!(event.defect.as_deref(), Some("the id has more than 256 bytes"));
+}
