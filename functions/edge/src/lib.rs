@@ -1,1 +1,80 @@
+//! Where a function meets its surroundings: the embedded configuration, the environment, the system's clock,
+//! clients and logs. Read once, at start; the rest of the code takes what it needs as arguments.
 
+#![expect(clippy::disallowed_methods, reason = "this is the edge: the one place that reads the clock and the environment")]
+
+mod clients;
+mod environment;
+mod secrets;
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use jiff::Timestamp;
+use oncehook_core::{clock::Clock, config::Config};
+use oncehook_store::{Ledger, Queue};
+
+pub use clients::{aws, local_dynamodb, local_sqs};
+pub use environment::{Environment, variable};
+pub use secrets::Secrets;
+
+/// Everything a function starts with.
+#[derive(Debug)]
+pub struct Edge {
+    /// oncehook.toml as embedded at build, its URLs overridden where the environment says so.
+    pub config: Config,
+    /// The table.
+    pub ledger: Ledger,
+    /// The queue of wake-ups.
+    pub queue: Queue,
+    /// The secrets that are there.
+    pub secrets: Secrets,
+    /// The system's clock.
+    pub clock: Arc<SystemClock>,
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// Reads everything, once: logs first, so that the rest can complain.
+///
+/// # Errors
+/// When a required variable is missing or the embedded configuration does not fit it; names the remedy.
+pub async fn start() -> anyhow::Result<Edge> {
+    start_logs();
+    let environment = Environment::process();
+    let config = embedded(&environment)?;
+    let secrets = Secrets::read(&config, &environment);
+    let (dynamodb, sqs) = aws().await;
+    let table = environment.require("ONCEHOOK_TABLE", "the name of Oncehook's table")?;
+    let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
+    let ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
+    let queue = Queue::Sqs { client: sqs, url };
+    Ok(Edge { config, ledger, queue, secrets, clock: Arc::new(SystemClock) })
+}
+
+/// The configuration embedded at build.
+///
+/// # Errors
+/// When an override in the environment is not a URL that a destination may have.
+pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
+    let mut config = Config::parse(include_str!(env!("ONCEHOOK_EMBEDDED")), "oncehook.toml")
+        .context("the embedded oncehook.toml")?;
+    environment.override_urls(&mut config)?;
+    Ok(config)
+}
+
+/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`).
+fn start_logs() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let _already_set =
+        tracing_subscriber::fmt().json().flatten_event(true).with_target(false).with_env_filter(filter).try_init();
+}

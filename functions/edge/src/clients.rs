@@ -1,0 +1,63 @@
+//! Clients of AWS: rustls with ring as the one TLS stack, no retries of their own (the ledger retries within its
+//! caller's deadline), one second for an attempt.
+
+use std::time::Duration;
+
+use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedHttpClient};
+use aws_smithy_http_client::{
+    Builder,
+    tls::{Provider, rustls_provider::CryptoMode},
+};
+
+/// The longest that one call to AWS may take.
+const ATTEMPT: Duration = Duration::from_secs(1);
+
+fn http() -> SharedHttpClient {
+    Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
+}
+
+fn timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder().connect_timeout(ATTEMPT).operation_attempt_timeout(ATTEMPT).build()
+}
+
+/// Clients with the credentials, Region and endpoints of the environment.
+pub async fn aws() -> (aws_sdk_dynamodb::Client, aws_sdk_sqs::Client) {
+    let config = aws_config::defaults(BehaviorVersion::latest())
+        .http_client(http())
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts())
+        .load()
+        .await;
+    (aws_sdk_dynamodb::Client::new(&config), aws_sdk_sqs::Client::new(&config))
+}
+
+/// A client of a DynamoDB on this machine, with credentials that mean nothing.
+#[must_use]
+pub fn local_dynamodb(endpoint: &str) -> aws_sdk_dynamodb::Client {
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(aws_sdk_dynamodb::config::BehaviorVersion::latest())
+        .http_client(http())
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts())
+        .region(Region::new("us-east-1"))
+        .endpoint_url(endpoint)
+        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+        .build();
+    aws_sdk_dynamodb::Client::from_conf(config)
+}
+
+/// A client of an SQS on this machine, with credentials that mean nothing.
+#[must_use]
+pub fn local_sqs(endpoint: &str) -> aws_sdk_sqs::Client {
+    let config = aws_sdk_sqs::Config::builder()
+        .behavior_version(aws_sdk_sqs::config::BehaviorVersion::latest())
+        .http_client(http())
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts())
+        .region(Region::new("us-east-1"))
+        .endpoint_url(endpoint)
+        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+        .build();
+    aws_sdk_sqs::Client::from_conf(config)
+}

@@ -1,0 +1,177 @@
+//! One request from start to answer. Each event gets one log line, each refusal one, never a body or a secret.
+
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use futures_util::{StreamExt, stream};
+use http::Method;
+use jiff::Timestamp;
+use lambda_http::Request;
+use oncehook_core::{
+    config::SourceConfig,
+    decide::{Decision, decide},
+    event::Event,
+    verify::{Received, VerifyError},
+};
+use oncehook_store::{Commit, CommitError, Committed, Keep, Wakeup};
+use tokio::time::Instant;
+
+use crate::{Ingest, WAKE_LIMIT, reply::Reply, request};
+
+/// How many events of one batch are committed at once.
+const AT_ONCE: usize = 8;
+/// What a provider is asked to wait, in seconds, before it comes again.
+const COME_AGAIN: u32 = 5;
+
+pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
+    let started = Instant::now();
+    let Some(name) = request::source_name(&request) else { return Reply::NotFound };
+    let Some((config, source)) = ingest.sources.get(&name) else {
+        tracing::info!(requested = %name.escape_debug(), status = 404, "no such source");
+        return Reply::NotFound;
+    };
+    if request.method() != Method::POST {
+        return Reply::Method;
+    }
+    let signed = request::signed(request);
+    let refused = |reason: &str, reply: Reply| {
+        tracing::warn!(source = %name, reason, bytes = signed.body.len(), "refused");
+        reply
+    };
+    if !config.networks.is_empty()
+        && !signed.source_ip.is_some_and(|address| config.networks.iter().any(|network| network.contains(&address)))
+    {
+        return refused("network_not_allowed", Reply::Forbidden);
+    }
+    if signed.body.len() > config.max_body {
+        return refused("body_too_large", Reply::TooLarge);
+    }
+    let source = match source {
+        Ok(source) => source,
+        Err(_) => return refused("no_secret", Reply::Later(COME_AGAIN)),
+    };
+    let now = ingest.clock.now();
+    let verified = match source.verify(signed.clone(), now) {
+        Ok(verified) => verified,
+        Err(VerifyError::NoSecret) => return refused("no_secret", Reply::Later(COME_AGAIN)),
+        Err(error) => return refused(error.reason(), Reply::Unauthorized),
+    };
+    match source.events(verified) {
+        Received::Handshake(handshake) => {
+            tracing::info!(source = %name, status = handshake.status, "handshake");
+            Reply::Handshake(handshake)
+        }
+        Received::Events(events) => commit_all(ingest, config, events, now, started).await,
+    }
+}
+
+/// Commits every event of a request, wakes what they left in the outbox, and answers for all of them.
+async fn commit_all(
+    ingest: &Ingest,
+    config: &SourceConfig,
+    events: Vec<Event>,
+    now: Timestamp,
+    started: Instant,
+) -> Reply {
+    let deadline = started + Duration::try_from(config.budget).unwrap_or(Duration::from_secs(2));
+    let results: Vec<Result<Committed, CommitError>> = stream::iter(&events)
+        .map(|event| commit_one(ingest, config, event, now, deadline))
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let wakeups: Vec<Wakeup> = results
+        .iter()
+        .filter_map(|result| result.as_ref().ok())
+        .flat_map(|committed| match committed {
+            Committed::New(record) => record.wakeups.clone(),
+            Committed::Duplicate(_) => Vec::new(),
+        })
+        .collect();
+    let woken = wake(ingest, &wakeups).await;
+    for (event, result) in events.iter().zip(&results) {
+        log(event, result, woken, started);
+    }
+    answer(config, results)
+}
+
+async fn commit_one(
+    ingest: &Ingest,
+    config: &SourceConfig,
+    event: &Event,
+    now: Timestamp,
+    deadline: Instant,
+) -> Result<Committed, CommitError> {
+    let decided = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        decide(config.mode, config.not_before, ingest.handler.as_ref(), event)
+    }));
+    let decision: Decision = decided.map_err(|_| CommitError::Broken("the handler panicked".to_owned()))?;
+    let keep = Keep { retention: config.retention, keys_for: config.keys_for };
+    ingest.ledger.commit(Commit { event, decision: &decision, keep, now, deadline }).await
+}
+
+/// Whether every wake-up was sent in time. If not, the sweeper finds the items.
+async fn wake(ingest: &Ingest, wakeups: &[Wakeup]) -> bool {
+    if wakeups.is_empty() {
+        return true;
+    }
+    let limit = Duration::try_from(WAKE_LIMIT).unwrap_or_default();
+    match tokio::time::timeout(limit, ingest.queue.wake(wakeups)).await {
+        Ok(Ok(())) => true,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, items = wakeups.len(), "not woken; the sweeper will");
+            false
+        }
+        Err(_) => {
+            tracing::warn!(items = wakeups.len(), "not woken in time; the sweeper will");
+            false
+        }
+    }
+}
+
+fn answer(config: &SourceConfig, results: Vec<Result<Committed, CommitError>>) -> Reply {
+    let mut records = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(committed) => records.push(committed),
+            Err(CommitError::Busy { .. } | CommitError::NotNow(_)) => return Reply::Later(COME_AGAIN),
+            Err(CommitError::TooLarge { .. }) => return Reply::TooLarge,
+            Err(CommitError::Broken(_)) => return Reply::Broken,
+        }
+    }
+    let replayed = !records.is_empty() && records.iter().all(|one| matches!(one, Committed::Duplicate(_)));
+    let first = records.into_iter().next().map(|one| match one {
+        Committed::New(record) | Committed::Duplicate(record) => record,
+    });
+    Reply::Accepted {
+        status: config.success,
+        outcome: first.as_ref().map_or("ignored", |record| record.outcome.as_str()),
+        body: first.and_then(|record| record.response),
+        replayed,
+    }
+}
+
+fn log(event: &Event, result: &Result<Committed, CommitError>, woken: bool, started: Instant) {
+    let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let Event { source, id, kind, scope, .. } = event;
+    match result {
+        Ok(committed) => {
+            let (duplicate, record) = match committed {
+                Committed::New(record) => (false, record),
+                Committed::Duplicate(record) => (true, record),
+            };
+            let rules: Vec<String> = record
+                .rules
+                .iter()
+                .map(|rule| match &rule.skipped {
+                    None => format!("{}: applied", rule.rule),
+                    Some(why) => format!("{}: skipped: {why}", rule.rule),
+                })
+                .collect();
+            tracing::info!(
+                %source, %id, %kind, %scope, duplicate, outcome = record.outcome.as_str(),
+                reason = record.reason.as_deref(), rules = rules.join("; "),
+                effects = record.wakeups.len(), woken, bytes = event.body.len(), ms, "event"
+            );
+        }
+        Err(error) => tracing::error!(%source, %id, %kind, %scope, %error, ms, "event not committed"),
+    }
+}

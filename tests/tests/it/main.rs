@@ -1,0 +1,7 @@
+//! The whole of Oncehook, tested as its users know it.
+
+mod crashes;
+mod guarantees;
+mod races;
+mod replies;
+mod sqs;
