@@ -1,11 +1,23 @@
-//! oncehook.toml as types. Reading and checking it is `config::parse`; nothing here knows the environment:
+//! oncehook.toml as types. Reading and checking it is [`Config::parse`]; nothing here knows the environment:
 //! secrets are names, tables are logical.
+
+mod destination;
+mod parse;
+mod reader;
+mod report;
+mod rule;
+mod source;
+mod units;
+mod url;
+mod value;
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{decide::Mode, outbox::KeyShape, plan::OnCondition, settle::OnAmbiguous, verify::Scheme};
+
+pub use report::ConfigErrors;
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
@@ -149,7 +161,7 @@ pub enum BodyConfig {
 }
 
 /// Where a value comes from. In TOML: `"/a/b"` is a JSON Pointer (RFC 6901) into the event, a number or a
-/// boolean is itself, and a table says the rest: `{ pointer, as = "string", default }`, `{ literal }`,
+/// boolean is itself, and a table says the rest: `{ pointer, as = "string", default, negate = true }`, `{ literal }`,
 /// `{ template, as = "number" }`, `{ meta = "id" | "kind" | "source" | "scope" | "occurred_at" }`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ValueSpec {
@@ -161,6 +173,8 @@ pub enum ValueSpec {
         convert: Option<Convert>,
         /// If nothing is there.
         default: Option<serde_json::Value>,
+        /// Whether a number changes its sign, to subtract it.
+        negate: bool,
     },
     /// Fixed.
     Literal(serde_json::Value),

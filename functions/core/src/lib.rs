@@ -15,4 +15,5 @@ pub mod request;
 pub mod rules;
 pub mod secret;
 pub mod settle;
+pub mod template;
 pub mod verify;

@@ -1,0 +1,94 @@
+//! Renders the request of an effect. What an event contains can fill path segments and the body, never the
+//! scheme, the host or a header.
+
+use serde::de::IgnoredAny;
+
+use super::evaluate::Evaluation;
+use crate::{
+    config::{BodyConfig, EffectConfig},
+    outbox::KeyShape,
+    plan::{Effect, EffectBody, PlanError, RenderedRequest},
+    template::URL_PATH,
+};
+
+pub(super) fn effect(
+    evaluation: &Evaluation<'_>,
+    place: &str,
+    effect: &EffectConfig,
+) -> Result<Effect, PlanError> {
+    let destination = evaluation.destinations.get(&effect.destination);
+    let destination = destination.ok_or_else(|| {
+        evaluation.wrong(place, format!("there is no destination `{}`", effect.destination))
+    })?;
+    let url = match &effect.path {
+        None => destination.url.clone(),
+        Some(_) => {
+            let path = evaluation.rendered(&format!("{place}.{URL_PATH}"))?;
+            joined(&destination.url, &path)
+                .map_err(|reason| evaluation.wrong(&format!("{place}.path"), reason))?
+        }
+    };
+    let (body, content_type) = match &effect.body {
+        BodyConfig::Event => (EffectBody::Event, None),
+        BodyConfig::Template(_) => {
+            let place = format!("{place}.body");
+            let text = evaluation.rendered(&place)?;
+            if is_json(&destination.content_type) {
+                serde_json::from_str::<IgnoredAny>(&text).map_err(|error| {
+                    let reason =
+                        format!("rendered to what is not JSON ({error}); put values through `| tojson`");
+                    evaluation.wrong(&place, reason)
+                })?;
+            }
+            (EffectBody::Text(text), Some(destination.content_type.clone()))
+        }
+    };
+    Ok(Effect {
+        name: effect.name.clone(),
+        destination: effect.destination.clone(),
+        request: RenderedRequest {
+            method: destination.method.clone(),
+            url,
+            headers: destination.headers.clone().into_iter().collect(),
+            content_type,
+            body,
+        },
+        key: destination
+            .idempotency
+            .as_ref()
+            .map_or(KeyShape::DEFAULT, |idempotency| idempotency.shape),
+        give_up_after: destination.give_up_after,
+    })
+}
+
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// The URL with path segments appended, before its query.
+fn joined(url: &str, path: &str) -> Result<String, String> {
+    let path = path.trim().trim_start_matches('/');
+    for segment in path.split('/') {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        if plain.is_empty() || plain == "." || plain == ".." {
+            return Err(format!("`{path}` has an empty or relative segment"));
+        }
+    }
+    if let Some(wrong) = path
+        .chars()
+        .find(|c| !c.is_ascii_alphanumeric() && !"-._~%!$&'()*+,;=:@/".contains(*c))
+    {
+        return Err(format!("`{path}` has `{wrong}`, which does not belong in a path"));
+    }
+    let (base, query) = url
+        .split_once('?')
+        .map_or((url, None), |(base, query)| (base, Some(query)));
+    let joined = format!("{}/{path}", base.trim_end_matches('/'));
+    Ok(query.map_or_else(|| joined.clone(), |query| format!("{joined}?{query}")))
+}
