@@ -8,6 +8,7 @@ mod report;
 mod rule;
 mod source;
 mod units;
+mod update;
 mod url;
 mod value;
 

@@ -4,6 +4,7 @@
 
 mod evaluate;
 mod request;
+mod value;
 
 use std::collections::BTreeMap;
 

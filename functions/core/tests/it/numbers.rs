@@ -12,13 +12,13 @@ use crate::rules::event;
 
 fn render(template: &str, body: &str) -> Result<String, RenderError> {
     let mut templates = Templates::new();
-    templates.add("t", template).unwrap();
+    templates.add("t", template).expect("a template");
     templates.render("t", &Scope::new(&event("kind", body)))
 }
 
 fn test(expression: &str, body: &str) -> Result<bool, RenderError> {
     let mut templates = Templates::new();
-    templates.add_expression("t", expression).unwrap();
+    templates.add_expression("t", expression).expect("an expression");
     templates.test("t", &Scope::new(&event("kind", body)))
 }
 
@@ -239,7 +239,7 @@ proptest! {
         let moved = Decimal::parse(&format!("{digits}0e{}", shift - 1)).unwrap();
         prop_assert_eq!(&plain, &padded);
         prop_assert_eq!(&plain, &moved);
-        prop_assert_eq!(Decimal::parse(plain.as_str()).unwrap(), plain.clone());
+        prop_assert_eq!(&Decimal::parse(plain.as_str()).unwrap(), &plain);
         prop_assert_eq!(plain.cmp(&Decimal::parse(&format!("{}e{shift}", digits + 1)).unwrap()), Ordering::Less);
     }
 

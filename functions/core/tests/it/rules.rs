@@ -25,7 +25,7 @@ pub(crate) fn event(kind: &str, body: &str) -> Event {
         id_signed: true,
         content_type: None,
         body: body.to_owned().into(),
-        data: Arc::new(serde_json::from_str(body).unwrap()),
+        data: Arc::new(serde_json::from_str(body).expect("JSON")),
         defect: None,
     }
 }
@@ -48,7 +48,8 @@ fn subscription(created: &str) -> Event {
 }
 
 fn rules(text: &str) -> Rules {
-    Rules::new(&Config::parse(text, "oncehook.toml").unwrap_or_else(|errors| panic!("{errors}"))).unwrap()
+    Rules::new(&Config::parse(text, "oncehook.toml").unwrap_or_else(|errors| panic!("{errors}")))
+        .expect("rules")
 }
 
 fn plan(event: &Event) -> Result<Plan, PlanError> {
@@ -88,7 +89,7 @@ fn a_paid_invoice_credits_once_and_sends_a_receipt() {
     let EffectBody::Text(body) = &request.body else {
         panic!("{request:?}")
     };
-    let body: serde_json::Value = serde_json::from_str(body).unwrap();
+    let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
     assert_eq!(body["to"][0], "a\"b@example.com");
     assert_eq!(body["text"], "We received your payment of 4900 eur");
     assert_eq!(plan.response.unwrap().to_string(), r#"{"credited":4900}"#);
