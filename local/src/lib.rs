@@ -10,5 +10,6 @@ pub mod database;
 pub mod faults;
 pub mod gateway;
 pub mod mail;
+pub mod queue;
 pub mod recorder;
 mod server;

@@ -200,7 +200,7 @@ impl World {
     pub async fn drain(&self, wakeups: &[Wakeup]) -> usize {
         let bodies: Vec<String> = wakeups.iter().map(Wakeup::to_json).collect();
         let answer =
-            oncehook_drain::handle(&self.drain, oncehook_drain::event(&bodies), Instant::now() + Duration::from_secs(60))
+            oncehook_drain::handle(&self.drain, oncehook_local::queue::event(&bodies), Instant::now() + Duration::from_secs(60))
                 .await;
         answer.batch_item_failures.len()
     }

@@ -32,7 +32,9 @@ pub(super) fn start(config: Config, ledger: Ledger, queue: Queue, environment: &
     let sources = secrets.sources(&config);
     let ingest = Ingest::new(&config, sources, rules, ledger.clone(), queue.clone(), Arc::clone(&clock));
     let drain = Drain::new(&config, |name| secrets.first(name), ledger.clone(), queue.clone(), Arc::clone(&clock))?;
-    let sweep = Sweep::new(&config, ledger, queue).with_grace(SignedDuration::from_secs(1));
+    let mut sweep = Sweep::new(&config, ledger, queue);
+    // One process: nobody else is about to wake what is due.
+    sweep.grace = SignedDuration::from_secs(1);
     Ok(Parts { ingest: Arc::new(ingest), drain: Arc::new(drain), sweep, clock })
 }
 
@@ -42,7 +44,7 @@ pub(super) async fn drain_loop(drain: Arc<Drain>, mut wakeups: UnboundedReceiver
         let drain = Arc::clone(&drain);
         tokio::spawn(async move {
             tokio::time::sleep(delay).await;
-            let event = oncehook_drain::event(&[wakeup.to_json()]);
+            let event = oncehook_local::queue::event(&[wakeup.to_json()]);
             // A failed item stays in the outbox; the sweep wakes it again.
             let _failures = oncehook_drain::handle(&drain, event, Instant::now() + DRAIN_LIMIT).await;
         });

@@ -36,7 +36,7 @@ pub async fn aws() -> (aws_sdk_dynamodb::Client, aws_sdk_sqs::Client) {
 #[must_use]
 pub fn local_dynamodb(endpoint: &str) -> aws_sdk_dynamodb::Client {
     let config = aws_sdk_dynamodb::Config::builder()
-        .behavior_version(aws_sdk_dynamodb::config::BehaviorVersion::latest())
+        .behavior_version(BehaviorVersion::latest())
         .http_client(http())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())
@@ -51,7 +51,7 @@ pub fn local_dynamodb(endpoint: &str) -> aws_sdk_dynamodb::Client {
 #[must_use]
 pub fn local_sqs(endpoint: &str) -> aws_sdk_sqs::Client {
     let config = aws_sdk_sqs::Config::builder()
-        .behavior_version(aws_sdk_sqs::config::BehaviorVersion::latest())
+        .behavior_version(BehaviorVersion::latest())
         .http_client(http())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())

@@ -73,11 +73,8 @@ async fn commit_all(
     started: Instant,
 ) -> Reply {
     let deadline = started + Duration::try_from(config.budget).unwrap_or(Duration::from_secs(2));
-    let results: Vec<Result<Committed, CommitError>> = stream::iter(&events)
-        .map(|event| commit_one(ingest, config, event, now, deadline))
-        .buffered(AT_ONCE)
-        .collect()
-        .await;
+    let commits: Vec<_> = events.iter().map(|event| commit_one(ingest, config, event, now, deadline)).collect();
+    let results: Vec<Result<Committed, CommitError>> = stream::iter(commits).buffered(AT_ONCE).collect().await;
     let wakeups: Vec<Wakeup> = results
         .iter()
         .filter_map(|result| result.as_ref().ok())
