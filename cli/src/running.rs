@@ -26,13 +26,16 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// What the last `oncehook dev` of this directory wrote, if it did.
-    pub(crate) fn read() -> Option<Self> {
-        let text = std::fs::read(Path::new(DIRECTORY).join(FILE)).ok()?;
-        serde_json::from_slice(&text).ok()
+    /// What the last `oncehook dev` wrote into its directory of local state.
+    ///
+    /// # Errors
+    /// When there is no such file, or it is not one of `oncehook dev`.
+    pub(crate) fn read(directory: &Path) -> io::Result<Self> {
+        let text = std::fs::read(directory.join(FILE))?;
+        serde_json::from_slice(&text).map_err(io::Error::other)
     }
 
-    /// Writes the file into a directory of local state, whole or not at all.
+    /// Writes the file, whole or not at all.
     ///
     /// # Errors
     /// When the directory cannot be written.
@@ -41,6 +44,11 @@ impl Running {
         let new = directory.join(format!("{FILE}.new"));
         std::fs::write(&new, text)?;
         std::fs::rename(new, directory.join(FILE))
+    }
+
+    /// Removes the file: nothing runs here any more.
+    pub(crate) fn remove(directory: &Path) {
+        let _already_gone = std::fs::remove_file(directory.join(FILE));
     }
 
     /// The URL of a source's webhooks.

@@ -1,0 +1,114 @@
+//! `oncehook`, the command line: runs Oncehook on this machine, sends it signed requests, and shows what it decided
+//! and stored.
+//!
+//! Parses arguments and turns results into exit codes; each command is a module of its own. Nothing here is part
+//! of a deployed function.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+#![expect(clippy::disallowed_methods, reason = "a command line reads its environment")]
+
+mod answer;
+mod check;
+mod completions;
+mod configuration;
+mod demo;
+mod dev;
+mod events;
+mod outbox;
+mod output;
+mod plan;
+mod post;
+mod running;
+mod secrets;
+mod send;
+mod signing;
+mod storage;
+mod verify;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use answer::{Answer, Misuse};
+use clap::{Parser, Subcommand};
+
+/// Receive signed webhooks and make each event take effect once.
+#[derive(Debug, Parser)]
+#[command(name = "oncehook", version, propagate_version = true, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    /// The configuration.
+    #[arg(long, global = true, value_name = "FILE", default_value = "oncehook.toml")]
+    config: PathBuf,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  oncehook dev                                      run everything here, without Docker or an AWS account
+  oncehook send stripe invoice.payment_succeeded    a request signed as Stripe signs it
+  oncehook events --failed                          what needs a person
+  oncehook check                                    every mistake in oncehook.toml, with its line
+
+Exit codes: 0 yes, 1 no or failed, 2 wrong usage or configuration.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run everything on this machine: receiver, database, queue, delivery.
+    Dev(dev::Args),
+    /// Watch Oncehook do its job, on free ports, with every number checked.
+    Demo(demo::Args),
+    /// Send a webhook, signed as its provider signs it.
+    Send(send::Args),
+    /// Show what the rules would do with an event, without writing anything.
+    Plan(plan::Args),
+    /// Show stored events, or one with all that belongs to it.
+    Events(events::Args),
+    /// Show effects: waiting, delivered, parked, dead.
+    Outbox(outbox::Args),
+    /// Find every mistake in the configuration.
+    Check(check::Args),
+    /// Run signature test vectors through the verification code.
+    Verify(verify::Args),
+    /// Print a completion script for a shell.
+    Completions(completions::Args),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let Cli { config, command } = Cli::parse();
+    match run(&config, command).await {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("oncehook: {error:#}");
+            if error.is::<Misuse>() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answer> {
+    match command {
+        Command::Dev(args) => dev::run(config, args).await.map(|()| Answer::Yes),
+        Command::Demo(args) => demo::run(&args).await.map(|()| Answer::Yes),
+        Command::Send(args) => send::run(config, &args).await,
+        Command::Plan(args) => plan::run(config, &args),
+        Command::Events(args) => events::run(&args).await,
+        Command::Outbox(args) => outbox::run(&args).await,
+        Command::Check(args) => check::run(config, &args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Completions(args) => completions::run::<Cli>(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}
