@@ -68,7 +68,7 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
     };
     Some(SourceConfig {
         name: name.to_owned(),
-        namespace: namespace.map_or_else(|| scheme.name().to_owned(), |found| found.value),
+        namespace: namespace.map_or_else(|| default_namespace(&scheme, name), |found| found.value),
         scheme,
         secrets: secrets.into_iter().map(|secret| secret.value).collect(),
         tolerance,
@@ -81,6 +81,14 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         keys_for: keys_for.unwrap_or(remembered),
         budget,
     })
+}
+
+/// A provider's ids are its own wherever they arrive; two sources of the generic scheme have nothing in common.
+fn default_namespace(scheme: &Scheme, source: &str) -> String {
+    match scheme {
+        Scheme::Generic(_) => source.to_owned(),
+        known => known.name().to_owned(),
+    }
 }
 
 fn not_before(reader: &Reader<'_>) -> Option<Timestamp> {

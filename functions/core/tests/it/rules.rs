@@ -80,7 +80,7 @@ fn a_paid_invoice_credits_once_and_sends_a_receipt() {
     );
     assert_eq!(rule.updates[0].key["customer_id"], Attr::S("cus_1".to_owned()));
     assert_eq!(rule.updates[0].add["balance"], Decimal::from(4900));
-    assert!(rule.updates[0].must_exist);
+    assert!(!rule.updates[0].must_exist);
     let request = &rule.effects[0].request;
     assert_eq!(
         (request.method.as_str(), request.url.as_str()),
