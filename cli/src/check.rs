@@ -11,7 +11,10 @@ use oncehook_core::{
 use oncehook_edge::{Environment, variable};
 use serde_json::{Value, json};
 
-use crate::{answer::Answer, answer::misuse, output, signing};
+use crate::{
+    answer::{Answer, misuse},
+    output, signing,
+};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -52,11 +55,12 @@ pub(crate) fn run(file: &Path, args: &Args) -> anyhow::Result<Answer> {
             }));
         }
     };
-    let warnings = warnings(&config, &Environment::process());
+    let environment = Environment::process();
+    let warnings = warnings(&config, &environment);
     if args.json {
         output::json(&summary(&config, &warnings));
     } else {
-        show(&config, file);
+        show(&config, file, &environment);
         for warning in &warnings {
             output::note(format!("warning: {warning}"));
         }
@@ -110,16 +114,7 @@ fn unusable(source: &SourceConfig, value: &str) -> Option<String> {
         .map(|error| error.to_string())
 }
 
-fn secrets(source: &SourceConfig) -> String {
-    source
-        .secrets
-        .iter()
-        .map(|name| variable("SECRET", name))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-fn show(config: &Config, file: &Path) {
+fn show(config: &Config, file: &Path, environment: &Environment) {
     let count = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
     output::line(format!(
         "{} is valid: {}, {}, {}, {}",
@@ -129,34 +124,41 @@ fn show(config: &Config, file: &Path) {
         count(config.tables.len(), "table"),
         count(config.destinations.len(), "destination"),
     ));
-    let mut rows = Vec::new();
-    for source in config.sources.values() {
-        rows.push(vec![
-            "source".into(),
-            source.name.clone(),
-            source.scheme.name().into(),
-            secrets(source),
-        ]);
-    }
-    for rule in &config.rules {
-        rows.push(vec![
-            "rule".into(),
-            rule.name.clone(),
-            rule.source.clone(),
-            rule.events.join(", "),
-        ]);
-    }
-    for destination in config.destinations.values() {
+    let secret = |name: &String| {
+        let variable = variable("SECRET", name);
+        let state = if environment.get(&variable).is_some() {
+            "set"
+        } else {
+            "not set"
+        };
+        format!("{variable} ({state})")
+    };
+    let sources = config.sources.values().map(|source| {
+        let secrets = source.secrets.iter().map(secret).collect::<Vec<_>>().join(", ");
+        vec![source.name.clone(), source.scheme.name().to_owned(), secrets]
+    });
+    let rules = config
+        .rules
+        .iter()
+        .map(|rule| vec![rule.name.clone(), rule.source.clone(), rule.events.join(", ")]);
+    let destinations = config.destinations.values().map(|destination| {
         let call = format!("{} {}", destination.method, destination.url);
-        let secret = destination.secret.as_ref().map(|name| variable("SECRET", name));
-        rows.push(vec![
-            "destination".into(),
+        vec![
             destination.name.clone(),
             call,
-            output::or_dash(secret.as_deref()),
-        ]);
+            output::or_dash(destination.secret.as_ref().map(secret).as_deref()),
+        ]
+    });
+    for (head, rows) in [
+        (["source", "scheme", "secret"], sources.collect::<Vec<_>>()),
+        (["rule", "source", "events"], rules.collect()),
+        (["destination", "call", "secret"], destinations.collect()),
+    ] {
+        if !rows.is_empty() {
+            output::line("");
+            output::table(&head, rows);
+        }
     }
-    output::table(&["", "name", "", ""], rows);
 }
 
 fn summary(config: &Config, warnings: &[String]) -> Value {

@@ -37,6 +37,9 @@ pub(crate) fn table(head: &[&str], rows: Vec<Vec<String>>) {
     for row in rows {
         table.add_row(row);
     }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
     for row in table.lines() {
         line(row.trim_end());
     }
