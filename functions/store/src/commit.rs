@@ -4,12 +4,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use aws_sdk_dynamodb::{
-    config::http::HttpResponse,
-    error::{ProvideErrorMetadata, SdkError},
-    operation::{put_item::PutItemError, transact_write_items::TransactWriteItemsError},
-    types::{Put, TransactWriteItem},
-};
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{decide::Decision, event::Event, plan::Plan};
 use tokio::time::Instant;
@@ -17,11 +12,11 @@ use uuid::Uuid;
 
 use crate::{
     actions::{Action, Place, Stored},
-    attr,
-    error::{self, CommitError},
+    answer, attr,
+    error::CommitError,
     ledger::Ledger,
     queue::Wakeup,
-    reasons::{self, Reason, Verdict},
+    reasons::Verdict,
     record::{Outcome, Record, RuleResult},
 };
 
@@ -79,17 +74,16 @@ impl Ledger {
         loop {
             tries += 1;
             let (places, writes, mut record) = self.build(&commit, &commit_id, plan, &attempt)?;
-            let verdict =
-                match tokio::time::timeout_at(commit.deadline, self.write(&places, writes)).await {
-                    Ok(None) => return Ok(Committed::New(record)),
-                    Ok(Some(verdict)) => verdict,
-                    Err(_) => {
-                        return Err(CommitError::Busy {
-                            attempts: tries,
-                            detail: "no answer in time".to_owned(),
-                        });
-                    }
-                };
+            let verdict = match tokio::time::timeout_at(commit.deadline, self.write(&places, writes)).await {
+                Ok(None) => return Ok(Committed::New(record)),
+                Ok(Some(verdict)) => verdict,
+                Err(_) => {
+                    return Err(CommitError::Busy {
+                        attempts: tries,
+                        detail: "no answer in time".to_owned(),
+                    });
+                }
+            };
             match verdict {
                 Verdict::Exists(item) => {
                     let own = attr::text(&item, "commit_id").as_deref() == Some(commit_id.as_str());
@@ -144,11 +138,7 @@ impl Ledger {
             Outcome::Applied if rules.iter().all(|rule| rule.skipped.is_some()) => Outcome::Skipped,
             other => other,
         };
-        let response = plan
-            .response
-            .as_ref()
-            .filter(|_| !alone)
-            .map(ToString::to_string);
+        let response = plan.response.as_ref().filter(|_| !alone).map(ToString::to_string);
         let stored = Stored {
             event: commit.event,
             keep: commit.keep,
@@ -204,7 +194,7 @@ impl Ledger {
             .set_transact_items(Some(writes))
             .send()
             .await;
-        sent.err().map(|error| read_transaction(places, &error))
+        sent.err().map(|error| answer::read_transaction(places, &error))
     }
 
     async fn write_one(&self, places: &[Place], put: Put) -> Option<Verdict> {
@@ -216,23 +206,10 @@ impl Ledger {
             .set_condition_expression(put.condition_expression)
             .set_expression_attribute_names(put.expression_attribute_names)
             .set_expression_attribute_values(put.expression_attribute_values)
-            .set_return_values_on_condition_check_failure(
-                put.return_values_on_condition_check_failure,
-            )
+            .set_return_values_on_condition_check_failure(put.return_values_on_condition_check_failure)
             .send()
             .await;
-        let error = sent.err()?;
-        if let Some(PutItemError::ConditionalCheckFailedException(failed)) =
-            error.as_service_error()
-        {
-            let reason = Reason {
-                code: Some("ConditionalCheckFailed".to_owned()),
-                message: None,
-                item: failed.item().cloned(),
-            };
-            return Some(reasons::verdict(places, &[reason]));
-        }
-        Some(read_other(&error, false))
+        sent.err().map(|error| answer::read_put(places, &error))
     }
 }
 
@@ -268,55 +245,6 @@ fn first_attempt<'a>(decision: &'a Decision, nothing: &'a Plan) -> (&'a Plan, At
             skipped: BTreeMap::new(),
         },
     )
-}
-
-fn read_transaction(
-    places: &[Place],
-    error: &SdkError<TransactWriteItemsError, HttpResponse>,
-) -> Verdict {
-    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
-        error.as_service_error()
-    else {
-        return read_other(
-            error,
-            places
-                .iter()
-                .any(|place| matches!(place, Place::Update { .. })),
-        );
-    };
-    let reasons: Vec<Reason> = cancelled
-        .cancellation_reasons()
-        .iter()
-        .map(|reason| Reason {
-            code: reason.code().map(str::to_owned),
-            message: reason.message().map(str::to_owned),
-            item: reason.item().cloned(),
-        })
-        .collect();
-    reasons::verdict(places, &reasons)
-}
-
-/// Errors about the call as a whole. A validation error is a rule's fault only if rules had a part in the call.
-fn read_other<E>(error: &SdkError<E, HttpResponse>, rules_had_a_part: bool) -> Verdict
-where
-    E: std::error::Error + ProvideErrorMetadata + 'static,
-{
-    if error::is_transient(error) {
-        return Verdict::Again(error::describe(error));
-    }
-    let code = error
-        .as_service_error()
-        .and_then(ProvideErrorMetadata::code);
-    let message = error
-        .as_service_error()
-        .and_then(ProvideErrorMetadata::message)
-        .unwrap_or_default();
-    match code {
-        Some("ValidationException") if rules_had_a_part => {
-            Verdict::Fail(format!("ValidationException: {message}"))
-        }
-        _ => Verdict::Broken(error::describe(error)),
-    }
 }
 
 /// Waits a little, more each time, never past the deadline.

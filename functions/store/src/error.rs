@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::{
     config::http::HttpResponse,
     error::{DisplayErrorContext, ProvideErrorMetadata, SdkError},
+    types::error::TransactionCanceledException,
 };
 
 /// A read or a single conditional write that did not work.
@@ -68,10 +69,18 @@ pub enum CommitError {
 }
 
 /// The whole chain of an SDK error in one line.
-pub(crate) fn describe<E: std::error::Error + 'static>(
-    error: &SdkError<E, HttpResponse>,
-) -> String {
+pub(crate) fn describe<E: std::error::Error + 'static>(error: &SdkError<E, HttpResponse>) -> String {
     format!("{}", DisplayErrorContext(error))
+}
+
+/// The codes of a cancelled transaction in one line.
+pub(crate) fn describe_cancelled(cancelled: &TransactionCanceledException) -> String {
+    let codes: Vec<&str> = cancelled
+        .cancellation_reasons()
+        .iter()
+        .filter_map(|reason| reason.code())
+        .collect();
+    format!("transaction cancelled: {}", codes.join(", "))
 }
 
 /// Whether the same call may work in a moment. A lost answer counts: writes recognise their own earlier attempt.
@@ -80,9 +89,7 @@ where
     E: ProvideErrorMetadata,
 {
     match error {
-        SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => {
-            true
-        }
+        SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) | SdkError::ResponseError(_) => true,
         SdkError::ServiceError(service) => {
             service.raw().status().is_server_error()
                 || matches!(
@@ -93,6 +100,7 @@ where
                             | "RequestLimitExceeded"
                             | "TransactionConflictException"
                             | "TransactionInProgressException"
+                            | "ReplicatedWriteConflictException"
                             | "InternalServerError"
                     )
                 )

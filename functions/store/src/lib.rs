@@ -5,17 +5,20 @@
 //! beyond the deadline it is given.
 
 mod actions;
+mod answer;
 mod attr;
 mod body;
 mod claim;
 mod commit;
 mod error;
+mod event;
 mod keys;
 mod ledger;
 mod queue;
 mod read;
 mod reasons;
 mod record;
+mod row;
 mod schema;
 mod settle;
 mod work;

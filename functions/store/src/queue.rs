@@ -49,6 +49,12 @@ struct Message {
     tenant: String,
 }
 
+/// What every version of a message has.
+#[derive(Deserialize)]
+struct Version {
+    v: u32,
+}
+
 const MESSAGE_VERSION: u32 = 1;
 
 impl Wakeup {
@@ -75,11 +81,12 @@ impl Wakeup {
     /// # Errors
     /// When it is not a wake-up that this release understands; such a message can only be counted and dropped.
     pub fn parse(body: &str) -> Result<Self, WakeupError> {
-        let message: Message = serde_json::from_str(body)
-            .map_err(|error| WakeupError::Unreadable(error.to_string()))?;
-        if message.v > MESSAGE_VERSION {
-            return Err(WakeupError::Newer(message.v));
+        let unreadable = |error: serde_json::Error| WakeupError::Unreadable(error.to_string());
+        let Version { v } = serde_json::from_str(body).map_err(unreadable)?;
+        if v > MESSAGE_VERSION {
+            return Err(WakeupError::Newer(v));
         }
+        let message: Message = serde_json::from_str(body).map_err(unreadable)?;
         let Message {
             pk,
             sk,

@@ -69,29 +69,20 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database is busy or refuses.
-    pub async fn body(
-        &self,
-        key: &OutboxKey,
-    ) -> Result<Option<(Vec<u8>, Option<String>)>, StoreError> {
+    pub async fn body(&self, key: &OutboxKey) -> Result<Option<(Vec<u8>, Option<String>)>, StoreError> {
         let items = self.partition(&key.pk).await?;
         let content_type = items
             .iter()
             .find(|item| is(item, EVENT_SK))
             .and_then(|event| attr::text(event, "content_type"));
-        Ok(items
-            .iter()
-            .find_map(body::load)
-            .map(|body| (body, content_type)))
+        Ok(items.iter().find_map(body::load).map(|body| (body, content_type)))
     }
 
     /// One event with its outbox items, by its partition key.
     ///
     /// # Errors
     /// When the database is busy or refuses.
-    pub async fn event(
-        &self,
-        pk: &str,
-    ) -> Result<Option<(EventView, Vec<OutboxView>)>, StoreError> {
+    pub async fn event(&self, pk: &str) -> Result<Option<(EventView, Vec<OutboxView>)>, StoreError> {
         let items = self.partition(pk).await?;
         let body = items.iter().find_map(body::load);
         let event = items
@@ -106,31 +97,10 @@ impl Ledger {
     ///
     /// # Errors
     /// When the database is busy or refuses.
-    pub async fn scan(
-        &self,
-        filter: &EventFilter,
-    ) -> Result<(Vec<EventView>, Vec<OutboxView>), StoreError> {
-        let mut items: Vec<Item> = Vec::new();
-        let mut from: Option<Item> = None;
-        loop {
-            let page = self
-                .client
-                .scan()
-                .table_name(&self.table)
-                .set_exclusive_start_key(from.take())
-                .send()
-                .await
-                .map_err(|error| StoreError::from_sdk("scan", &error))?;
-            items.extend(page.items.unwrap_or_default());
-            from = page.last_evaluated_key;
-            if from.is_none() {
-                break;
-            }
-        }
+    pub async fn scan(&self, filter: &EventFilter) -> Result<(Vec<EventView>, Vec<OutboxView>), StoreError> {
+        let items = self.all(&self.table, "scan").await?;
         let wanted = |item: &&Item| {
-            let same = |name: &str, want: &Option<String>| {
-                want.is_none() || attr::text(item, name) == *want
-            };
+            let same = |name: &str, want: &Option<String>| want.is_none() || attr::text(item, name) == *want;
             same("source", &filter.source) && same("event_id", &filter.id)
         };
         let bodies: BTreeMap<String, Vec<u8>> = items
@@ -150,11 +120,7 @@ impl Ledger {
             })
             .collect();
         events.sort_by_key(|event| std::cmp::Reverse(event.record.received_at));
-        let mut outbox: Vec<OutboxView> = items
-            .iter()
-            .filter(wanted)
-            .filter_map(outbox_view)
-            .collect();
+        let mut outbox: Vec<OutboxView> = items.iter().filter(wanted).filter_map(outbox_view).collect();
         outbox.sort_by_key(|view| view.item.created_at);
         Ok((events, outbox))
     }
@@ -164,32 +130,38 @@ impl Ledger {
     /// # Errors
     /// When the database is busy or refuses.
     pub async fn rows(&self, logical: &str) -> Result<Vec<Value>, StoreError> {
-        let answer = self
-            .client
-            .scan()
-            .table_name(self.physical(logical))
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("rows", &error))?;
-        Ok(answer
-            .items()
-            .iter()
-            .map(|row| json(&AttributeValue::M(row.clone())))
+        let rows = self.all(&self.physical(logical), "rows").await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| json(&AttributeValue::M(row)))
             .collect())
     }
 
     async fn partition(&self, pk: &str) -> Result<Vec<Item>, StoreError> {
-        let answer = self
+        let pages = self
             .client
             .query()
             .table_name(&self.table)
             .key_condition_expression("pk = :pk")
             .expression_attribute_values(":pk", attr::s(pk))
             .consistent_read(true)
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("event", &error))?;
-        Ok(answer.items.unwrap_or_default())
+            .into_paginator()
+            .items()
+            .send();
+        let items = pages.try_collect().await;
+        items.map_err(|error| StoreError::from_sdk("event", &error))
+    }
+
+    async fn all(&self, table: &str, action: &'static str) -> Result<Vec<Item>, StoreError> {
+        let pages = self
+            .client
+            .scan()
+            .table_name(table)
+            .into_paginator()
+            .items()
+            .send();
+        let items = pages.try_collect().await;
+        items.map_err(|error| StoreError::from_sdk(action, &error))
     }
 }
 

@@ -102,9 +102,7 @@ fn refused(place: &Place, reason: &Reason) -> Option<Verdict> {
     let rules_fault = matches!(code, "ValidationError" | "ItemCollectionSizeLimitExceeded");
     Some(match place {
         Place::Update { what, .. } if rules_fault => Verdict::Fail(format!("{what}: {told}")),
-        Place::Once { .. } | Place::Newer { .. } | Place::Outbox if rules_fault => {
-            Verdict::Fail(told)
-        }
+        Place::Once { .. } | Place::Newer { .. } | Place::Outbox if rules_fault => Verdict::Fail(told),
         _ => Verdict::Broken(told),
     })
 }
@@ -118,9 +116,7 @@ fn held_by(place: &Place, reason: &Reason) -> String {
                 .as_ref()
                 .and_then(|item| attr::text(item, "event"))
                 .unwrap_or_default();
-            format!(
-                "the same body came before under another id ({holder}), and the signature covers no id"
-            )
+            format!("the same body came before under another id ({holder}), and the signature covers no id")
         }
     }
 }

@@ -3,8 +3,8 @@
 use aws_sdk_dynamodb::{
     Client,
     types::{
-        AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType,
-        Projection, ProjectionType, ScalarAttributeType,
+        AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
+        ProjectionType, ScalarAttributeType,
     },
 };
 
@@ -53,9 +53,7 @@ pub async fn create_table(client: &Client, table: &str) -> Result<(), StoreError
     let sent = client
         .create_table()
         .table_name(table)
-        .set_attribute_definitions(Some(
-            attributes.into_iter().filter_map(definition).collect(),
-        ))
+        .set_attribute_definitions(Some(attributes.into_iter().filter_map(definition).collect()))
         .set_key_schema(Some(keys("pk", "sk")))
         .set_global_secondary_indexes(index.map(|index| vec![index]))
         .billing_mode(BillingMode::PayPerRequest)
@@ -63,7 +61,13 @@ pub async fn create_table(client: &Client, table: &str) -> Result<(), StoreError
         .await;
     match sent {
         Ok(_) => Ok(()),
-        Err(error) if error.as_service_error().is_some_and(aws_sdk_dynamodb::operation::create_table::CreateTableError::is_resource_in_use_exception) => Ok(()),
+        Err(error)
+            if error.as_service_error().is_some_and(
+                aws_sdk_dynamodb::operation::create_table::CreateTableError::is_resource_in_use_exception,
+            ) =>
+        {
+            Ok(())
+        }
         Err(error) => Err(StoreError::from_sdk("create table", &error)),
     }
 }

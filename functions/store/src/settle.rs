@@ -1,7 +1,7 @@
 //! Recording what an attempt means: one conditional update under the lease.
 
 use aws_sdk_dynamodb::{
-    operation::update_item::UpdateItemError,
+    operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
     types::{TransactWriteItem, Update},
 };
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use oncehook_core::{
 use crate::{
     attr::{self, Item},
     claim::Lease,
-    error::StoreError,
+    error::{self, StoreError},
     keys::{self, BODY_SK, EVENT_SK},
     ledger::Ledger,
 };
@@ -55,10 +55,7 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Settling, StoreError> {
         let update = self.settlement(lease, item, settled, now);
-        if matches!(
-            settled.settlement,
-            Settlement::Parked(_) | Settlement::Dead(_)
-        ) {
+        if matches!(settled.settlement, Settlement::Parked(_) | Settlement::Dead(_)) {
             return self.settle_and_keep(lease, update).await;
         }
         let sent = self
@@ -75,21 +72,13 @@ impl Ledger {
         match sent {
             Ok(_) => Ok(Settling::Written),
             Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => {
-                    Ok(Settling::LeaseLost)
-                }
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(Settling::LeaseLost),
                 _ => Err(StoreError::from_sdk("settle", &error)),
             },
         }
     }
 
-    fn settlement(
-        &self,
-        lease: &Lease,
-        item: &OutboxItem,
-        settled: &Settled,
-        now: Timestamp,
-    ) -> Update {
+    fn settlement(&self, lease: &Lease, item: &OutboxItem, settled: &Settled, now: Timestamp) -> Update {
         let mut write = Expression {
             remove: vec!["lease_id", "lease_until"],
             ..Expression::default()
@@ -117,7 +106,7 @@ impl Ledger {
                 write.set("state", attr::s("done"));
                 write.set("done_at", attr::millis(now));
                 write.set.push("expires_at = event_expires_at".to_owned());
-                write.remove.extend(["work", "work_at"]);
+                write.remove.extend(["work", "work_at", "reason"]);
             }
             Settlement::RetryAt(at) => write.set("work_at", attr::millis(*at)),
             Settlement::Dead(why) => {
@@ -148,11 +137,7 @@ impl Ledger {
             write.values.insert(":open".to_owned(), attr::s("open"));
             "lease_id = :lease AND #state = :open"
         };
-        let mut names: Vec<String> = write
-            .values
-            .keys()
-            .map(|name| name[1..].to_owned())
-            .collect();
+        let mut names: Vec<String> = write.values.keys().map(|name| name[1..].to_owned()).collect();
         names.extend(write.remove.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !matches!(name.as_str(), "generation" | "lease" | "open"));
         names.push("state".to_owned());
@@ -190,9 +175,7 @@ impl Ledger {
                 .update_expression("REMOVE expires_at")
                 .condition_expression("attribute_exists(pk)")
                 .build()
-                .unwrap_or_else(|error| {
-                    unreachable!("a required field of a write is missing: {error}")
-                });
+                .unwrap_or_else(|error| unreachable!("a required field of a write is missing: {error}"));
             TransactWriteItem::builder().update(update).build()
         };
         let mut writes = vec![
@@ -212,7 +195,7 @@ impl Ledger {
             let Err(error) = sent else {
                 return Ok(Settling::Written);
             };
-            let Some(aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
                 error.as_service_error()
             else {
                 return Err(StoreError::from_sdk("settle", &error));
@@ -240,18 +223,5 @@ impl Ledger {
                 }
             }
         }
-    }
-}
-
-mod error {
-    use aws_sdk_dynamodb::types::error::TransactionCanceledException;
-
-    pub(super) fn describe_cancelled(cancelled: &TransactionCanceledException) -> String {
-        let codes: Vec<&str> = cancelled
-            .cancellation_reasons()
-            .iter()
-            .filter_map(|reason| reason.code())
-            .collect();
-        format!("transaction cancelled: {}", codes.join(", "))
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::{
+    operation::{put_item::PutItemError, update_item::UpdateItemError},
+    types::AttributeValue,
+};
 use jiff::Timestamp;
 
 use crate::{
@@ -87,8 +90,7 @@ impl Ledger {
             *entry = (*entry).max(shards);
         }
         if known != before {
-            self.write_registry(attr::item(key), &stored, &known)
-                .await?;
+            self.write_registry(attr::item(key), &stored, &known).await?;
         }
         Ok(known)
     }
@@ -104,6 +106,7 @@ impl Ledger {
             .map(|(name, shards)| (name.clone(), attr::n(shards)))
             .collect();
         let revision: u64 = attr::number(stored, "revision").unwrap_or_default();
+        item.insert("v".to_owned(), attr::n(keys::VERSION));
         item.insert("shards".to_owned(), AttributeValue::M(map));
         item.insert("revision".to_owned(), attr::n(revision + 1));
         // A concurrent change wins; the next sweep adds what is missing.
@@ -118,7 +121,13 @@ impl Ledger {
             .await;
         match sent {
             Ok(_) => Ok(()),
-            Err(error) if error.as_service_error().is_some_and(aws_sdk_dynamodb::operation::put_item::PutItemError::is_conditional_check_failed_exception) => Ok(()),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(PutItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(StoreError::from_sdk("register", &error)),
         }
     }
@@ -142,7 +151,13 @@ impl Ledger {
             .await;
         match sent {
             Ok(_) => Ok(()),
-            Err(error) if error.as_service_error().is_some_and(aws_sdk_dynamodb::operation::update_item::UpdateItemError::is_conditional_check_failed_exception) => Ok(()),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
             Err(error) => Err(StoreError::from_sdk("pause", &error)),
         }
     }
@@ -161,8 +176,6 @@ impl Ledger {
             .send()
             .await
             .map_err(|error| StoreError::from_sdk("paused_until", &error))?;
-        Ok(answer
-            .item()
-            .and_then(|item| attr::time(item, "paused_until")))
+        Ok(answer.item().and_then(|item| attr::time(item, "paused_until")))
     }
 }

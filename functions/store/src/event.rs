@@ -1,0 +1,150 @@
+//! The actions about the event itself: its record, its body, the guard of its body.
+//!
+//! Pure: builds, sends nothing.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    actions::{Action, Place, Stored, put},
+    attr::{self, Item},
+    body,
+    error::CommitError,
+    keys::{self, BODY_SK, EVENT_SK, VERSION},
+    ledger::Ledger,
+    record::{Outcome, store_rules},
+};
+
+impl Ledger {
+    /// The event's record, and its body where that is kept for a shorter time.
+    pub(crate) fn event_actions(&self, stored: &Stored<'_>) -> Result<Vec<Action>, CommitError> {
+        let Stored {
+            event,
+            keep,
+            now,
+            outcome,
+            ..
+        } = *stored;
+        let pk = keys::event_pk(event);
+        let resolved = !matches!(outcome, Outcome::Failed | Outcome::Held);
+        let split = resolved && keep.keys_for > keep.retention;
+        let mut record = record_item(stored, &pk);
+        let mut body = body::store(&event.body)?;
+        let mut actions = Vec::new();
+        if resolved {
+            record.insert(
+                "expires_at".to_owned(),
+                attr::n((now + keep.keys_for).as_second()),
+            );
+        } else {
+            record.insert(
+                "work".to_owned(),
+                attr::s(keys::list_work(outcome.as_str(), &event.source)),
+            );
+            record.insert("work_at".to_owned(), attr::millis(now));
+        }
+        if split {
+            record.insert("split_body".to_owned(), AttributeValue::Bool(true));
+            body.extend(attr::item([
+                ("pk", attr::s(&pk)),
+                ("sk", attr::s(BODY_SK)),
+                ("v", attr::n(VERSION)),
+                ("expires_at", attr::n((now + keep.retention).as_second())),
+            ]));
+            actions.push(Action {
+                place: Place::Body,
+                write: put(self.put(body)),
+            });
+        } else {
+            record.extend(body);
+        }
+        // A failed event is healed by a plan that works; one that fails again changes nothing.
+        let mut record = self
+            .put(record)
+            .condition_expression(if outcome == Outcome::Failed {
+                "attribute_not_exists(pk)"
+            } else {
+                "attribute_not_exists(pk) OR (outcome = :failed AND v <= :v)"
+            });
+        if outcome != Outcome::Failed {
+            record = record
+                .expression_attribute_values(":failed", attr::s(Outcome::Failed.as_str()))
+                .expression_attribute_values(":v", attr::n(VERSION));
+        }
+        actions.insert(
+            0,
+            Action {
+                place: Place::Event,
+                write: put(record),
+            },
+        );
+        Ok(actions)
+    }
+
+    /// The guard of the body, for schemes whose signature does not cover the id.
+    pub(crate) fn body_guard(&self, stored: &Stored<'_>) -> Action {
+        let pk = keys::body_guard_pk(stored.event, &sha256(&stored.event.body));
+        let own = attr::s(keys::event_pk(stored.event));
+        let guard = self
+            .put(attr::item([
+                ("pk", attr::s(pk)),
+                ("sk", attr::s("body")),
+                ("v", attr::n(VERSION)),
+                ("event", own.clone()),
+                (
+                    "expires_at",
+                    attr::n((stored.now + stored.keep.keys_for).as_second()),
+                ),
+            ]))
+            .condition_expression("attribute_not_exists(pk) OR #event = :event")
+            .expression_attribute_names("#event", "event")
+            .expression_attribute_values(":event", own);
+        Action {
+            place: Place::BodyGuard,
+            write: put(guard),
+        }
+    }
+}
+
+fn record_item(stored: &Stored<'_>, pk: &str) -> Item {
+    let Stored {
+        event,
+        commit_id,
+        now,
+        outcome,
+        ..
+    } = *stored;
+    let mut item = attr::item([
+        ("pk", attr::s(pk)),
+        ("sk", attr::s(EVENT_SK)),
+        ("v", attr::n(VERSION)),
+        ("source", attr::s(&event.source)),
+        ("namespace", attr::s(&event.namespace)),
+        ("scope", attr::s(&event.scope)),
+        ("event_id", attr::s(&event.id)),
+        ("kind", attr::s(&event.kind)),
+        ("tenant", attr::s(&event.tenant)),
+        ("received_at", attr::millis(now)),
+        ("outcome", attr::s(outcome.as_str())),
+        ("commit_id", attr::s(commit_id)),
+        ("body_sha256", attr::s(sha256(&event.body))),
+        ("id_signed", AttributeValue::Bool(event.id_signed)),
+        ("rules", store_rules(stored.rules)),
+    ]);
+    let optional = [
+        ("reason", stored.reason.map(str::to_owned)),
+        ("response", stored.response.map(str::to_owned)),
+        ("content_type", event.content_type.clone()),
+        ("occurred_at", event.occurred_at.map(|at| at.to_string())),
+    ];
+    for (name, value) in optional {
+        if let Some(value) = value {
+            item.insert(name.to_owned(), attr::s(value));
+        }
+    }
+    item
+}
+
+fn sha256(body: &[u8]) -> String {
+    hex::encode(Sha256::digest(body))
+}
