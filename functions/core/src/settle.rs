@@ -1,6 +1,10 @@
 //! What a delivery attempt means for its outbox item. Stands between two network calls and makes neither.
 
+mod judge;
+
 use jiff::{SignedDuration, Timestamp};
+
+pub use judge::{LONGEST_PAUSE, MARGIN, UNAUTHORIZED_PAUSE, abandon, admit, park, settle};
 
 /// What a destination does with keys and failures, from its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,4 +107,13 @@ pub struct Settled {
     pub last_status: Option<u16>,
     /// For the item's record: what happened.
     pub error: Option<String>,
+}
+
+/// Whether a claimed item may be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Admission {
+    /// Now, within the policy's time-out.
+    Send,
+    /// Not at all; this is written instead.
+    Settle(Settled),
 }

@@ -1,0 +1,309 @@
+//! `settle` and `admit`: what an attempt means, and that no item is ever sent past its key's window.
+
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{
+    outbox::OutboxItem,
+    plan::{EffectBody, RenderedRequest},
+    settle::{Admission, Attempt, MARGIN, OnAmbiguous, Policy, Settled, Settlement, admit, settle},
+};
+use proptest::prelude::*;
+
+const HOUR: SignedDuration = SignedDuration::from_hours(1);
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_800_000_000).unwrap()
+}
+
+fn keyed() -> Policy {
+    Policy {
+        key_retention: Some(SignedDuration::from_hours(24)),
+        on_ambiguous: OnAmbiguous::Park,
+        timeout: SignedDuration::from_secs(10),
+    }
+}
+
+fn keyless(on_ambiguous: OnAmbiguous) -> Policy {
+    Policy {
+        key_retention: None,
+        on_ambiguous,
+        ..keyed()
+    }
+}
+
+fn item() -> OutboxItem {
+    OutboxItem {
+        source: "stripe".into(),
+        tenant: "acct".into(),
+        rule: "credit".into(),
+        effect: "receipt".into(),
+        destination: "mail".into(),
+        request: RenderedRequest {
+            method: "POST".into(),
+            url: "https://mail.example/emails".into(),
+            headers: Vec::new(),
+            content_type: Some("application/json".into()),
+            body: EffectBody::Text("{}".into()),
+        },
+        idempotency_key: "k".into(),
+        generation: 0,
+        attempts: 1,
+        created_at: now(),
+        give_up_at: now() + SignedDuration::from_hours(72),
+        maybe_sent_at: Some(now()),
+        server_errors: 0,
+        last_status: None,
+    }
+}
+
+fn failed(status: Option<u16>) -> Attempt {
+    Attempt::Ambiguous {
+        status,
+        retry_after: None,
+        detail: "broken".into(),
+    }
+}
+
+fn unreached() -> Attempt {
+    Attempt::Unreached {
+        detail: "refused".into(),
+    }
+}
+
+fn first(policy: &Policy, attempt: &Attempt) -> Settled {
+    settle(&item(), policy, attempt, true, now(), 0.5)
+}
+
+fn again(policy: &Policy, attempt: &Attempt) -> Settled {
+    settle(&item(), policy, attempt, false, now(), 0.5)
+}
+
+#[test]
+fn an_effect_that_may_have_happened_is_parked_without_keys_unless_resending_is_chosen() {
+    assert!(matches!(
+        first(&keyless(OnAmbiguous::Park), &failed(None)).settlement,
+        Settlement::Parked(_)
+    ));
+    assert!(matches!(
+        first(&keyless(OnAmbiguous::Resend), &failed(None)).settlement,
+        Settlement::RetryAt(_)
+    ));
+    assert!(matches!(
+        first(&keyed(), &failed(None)).settlement,
+        Settlement::RetryAt(_)
+    ));
+}
+
+#[test]
+fn an_unreached_destination_leaves_no_mark_but_keeps_an_earlier_one() {
+    let settled = first(&keyless(OnAmbiguous::Park), &unreached());
+    assert!(settled.unsent && matches!(settled.settlement, Settlement::RetryAt(_)));
+    assert!(matches!(
+        again(&keyless(OnAmbiguous::Park), &unreached()).settlement,
+        Settlement::Parked(_)
+    ));
+}
+
+#[test]
+fn a_refusal_is_dead_at_first_and_parked_after_an_attempt_that_may_have_acted() {
+    let refused = Attempt::Refused {
+        status: 422,
+        detail: "no".into(),
+    };
+    assert!(matches!(
+        first(&keyed(), &refused).settlement,
+        Settlement::Dead(_)
+    ));
+    assert!(matches!(
+        again(&keyed(), &refused).settlement,
+        Settlement::Parked(_)
+    ));
+}
+
+#[test]
+fn bad_credentials_pause_the_destination_and_cost_the_item_nothing() {
+    let settled = first(
+        &keyless(OnAmbiguous::Park),
+        &Attempt::Unauthorized { status: 401 },
+    );
+    assert!(!settled.counted && settled.unsent);
+    assert_eq!(settled.pause_until, Some(now() + SignedDuration::from_mins(5)));
+    let Settlement::RetryAt(at) = settled.settlement else {
+        panic!("{settled:?}")
+    };
+    assert_eq!(settled.extend, at.duration_since(now()));
+}
+
+#[test]
+fn throttling_pauses_by_retry_after_within_bounds() {
+    for (asked, pause) in [(7, 7), (-4, 1), (9_999_999, 3600)] {
+        let settled = first(
+            &keyed(),
+            &Attempt::Throttled {
+                retry_after: Some(SignedDuration::from_secs(asked)),
+            },
+        );
+        assert_eq!(
+            settled.pause_until,
+            Some(now() + SignedDuration::from_secs(pause))
+        );
+        assert!(settled.extend >= SignedDuration::from_secs(pause));
+    }
+}
+
+#[test]
+fn the_same_stored_server_error_three_times_under_one_key_is_parked() {
+    let twice = OutboxItem {
+        server_errors: 2,
+        last_status: Some(500),
+        ..item()
+    };
+    let parked = |policy: &Policy, status| {
+        matches!(
+            settle(&twice, policy, &failed(Some(status)), false, now(), 0.5).settlement,
+            Settlement::Parked(_)
+        )
+    };
+    assert!(parked(&keyed(), 500));
+    assert!(!parked(&keyed(), 501), "another status starts anew");
+    assert!(!parked(&keyed(), 503), "an outage is no stored answer");
+    assert!(!parked(&keyless(OnAmbiguous::Resend), 500));
+}
+
+#[test]
+fn conflict_and_lock_are_retried() {
+    for status in [409, 423, 425] {
+        let later = Attempt::Later {
+            status,
+            retry_after: None,
+        };
+        for policy in [keyed(), keyless(OnAmbiguous::Park)] {
+            assert!(
+                matches!(first(&policy, &later).settlement, Settlement::RetryAt(_)),
+                "{status}"
+            );
+        }
+    }
+    let timed_out = Attempt::Later {
+        status: 408,
+        retry_after: None,
+    };
+    assert!(matches!(
+        first(&keyless(OnAmbiguous::Park), &timed_out).settlement,
+        Settlement::Parked(_)
+    ));
+}
+
+#[test]
+fn a_retry_after_the_time_for_delivery_is_given_up_now() {
+    let late = OutboxItem {
+        give_up_at: now() + SignedDuration::from_secs(2),
+        attempts: 9,
+        ..item()
+    };
+    assert!(matches!(
+        settle(&late, &keyed(), &unreached(), true, now(), 0.9).settlement,
+        Settlement::Dead(_)
+    ));
+    assert!(matches!(
+        settle(&late, &keyed(), &failed(None), true, now(), 0.9).settlement,
+        Settlement::Parked(_)
+    ));
+    let over = late.give_up_at + HOUR;
+    assert!(matches!(
+        admit(&late, &keyed(), true, over),
+        Admission::Settle(Settled {
+            settlement: Settlement::Dead(_),
+            ..
+        })
+    ));
+    assert_eq!(
+        admit(&OutboxItem { attempts: 1, ..late }, &keyed(), true, over),
+        Admission::Send
+    );
+}
+
+#[test]
+fn a_claim_that_was_never_settled_is_parked_without_keys() {
+    let admission = admit(&item(), &keyless(OnAmbiguous::Park), false, now() + HOUR);
+    assert!(matches!(
+        admission,
+        Admission::Settle(Settled {
+            settlement: Settlement::Parked(_),
+            ..
+        })
+    ));
+    assert_eq!(admit(&item(), &keyed(), false, now() + HOUR), Admission::Send);
+    assert_eq!(
+        admit(&item(), &keyless(OnAmbiguous::Resend), false, now() + HOUR),
+        Admission::Send
+    );
+}
+
+fn attempts() -> impl Strategy<Value = Attempt> {
+    let wait = || proptest::option::of((-10_i64..100_000).prop_map(SignedDuration::from_secs));
+    prop_oneof![
+        (200_u16..300).prop_map(|status| Attempt::Delivered { status }),
+        (400_u16..500).prop_map(|status| Attempt::Refused {
+            status,
+            detail: String::new()
+        }),
+        (
+            prop_oneof![Just(408_u16), Just(409), Just(423), Just(425)],
+            wait()
+        )
+            .prop_map(|(status, retry_after)| Attempt::Later { status, retry_after }),
+        Just(Attempt::Unauthorized { status: 401 }),
+        wait().prop_map(|retry_after| Attempt::Throttled { retry_after }),
+        Just(unreached()),
+        (proptest::option::of(300_u16..600), wait()).prop_map(|(status, retry_after)| Attempt::Ambiguous {
+            status,
+            retry_after,
+            detail: String::new()
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_may_have_been_sent_is_sent_past_the_window_and_every_retry_lies_ahead(
+        attempt in attempts(),
+        first_send: bool,
+        retention in proptest::option::of(60_i64..200_000),
+        resend: bool,
+        age in 0_i64..300_000,
+        left in -1000_i64..300_000,
+        attempts in 1_u32..40,
+        jitter in 0.0_f64..1.0,
+    ) {
+        let policy = Policy {
+            key_retention: retention.map(SignedDuration::from_secs),
+            on_ambiguous: if resend { OnAmbiguous::Resend } else { OnAmbiguous::Park },
+            timeout: SignedDuration::from_secs(10),
+        };
+        let sent = if first_send { now() } else { now() - SignedDuration::from_secs(age) };
+        let item = OutboxItem {
+            maybe_sent_at: Some(sent),
+            give_up_at: now() + SignedDuration::from_secs(left),
+            attempts,
+            ..item()
+        };
+        let inside = |at: Timestamp| policy.key_retention.is_none_or(|kept| at + policy.timeout + MARGIN < sent + kept);
+        if admit(&item, &policy, first_send, now()) == Admission::Send {
+            prop_assert!(inside(now()));
+            prop_assert!(first_send || policy.key_retention.is_some() || resend);
+        }
+        let settled = settle(&item, &policy, &attempt, first_send, now(), jitter);
+        if let Settlement::RetryAt(at) = settled.settlement {
+            prop_assert!(at > now());
+            prop_assert!(at < item.give_up_at + settled.extend);
+            if !(first_send && settled.unsent) {
+                prop_assert!(inside(at));
+                prop_assert!(policy.key_retention.is_some() || resend);
+            }
+        }
+        if settled.settlement == Settlement::Done {
+            let delivered = matches!(attempt, Attempt::Delivered { .. });
+            prop_assert!(delivered);
+        }
+    }
+}

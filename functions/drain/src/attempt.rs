@@ -1,0 +1,173 @@
+//! One claimed item: admit, call, settle, and one line in the log. The only place that joins the two decisions of the
+//! core with the call between them; it takes no claim and reads no message.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{
+    outbox::OutboxItem,
+    plan::EffectBody,
+    settle::{Admission, Attempt, Settled, Settlement, abandon, admit, settle},
+};
+use oncehook_store::{Lease, Settling, StoreError, Wakeup};
+use tokio::time::Instant;
+
+use crate::{
+    Drain,
+    deliver::{EventBody, Unsendable},
+    destination::Destination,
+    handler::{End, RESERVE},
+};
+
+/// How often a settlement is tried: losing one makes a delivered effect look as if it may have happened.
+const SETTLE_TRIES: u32 = 3;
+
+impl Drain {
+    pub(crate) async fn attempt(
+        &self,
+        wakeup: &Wakeup,
+        destination: &Destination,
+        lease: &Lease,
+        item: &OutboxItem,
+        deadline: Instant,
+    ) -> Result<End, StoreError> {
+        let started = Instant::now();
+        let policy = destination.policy();
+        let (settled, outcome) = match admit(item, &policy, lease.first_send, self.clock.now()) {
+            Admission::Settle(settled) => (settled, ("not_sent", None)),
+            Admission::Send => match self.call(destination, lease, item, deadline).await {
+                Ok(attempt) => {
+                    let jitter = fastrand::f64();
+                    let settled = settle(
+                        item,
+                        &policy,
+                        &attempt,
+                        lease.first_send,
+                        self.clock.now(),
+                        jitter,
+                    );
+                    let settled = match destination.missing_secret() {
+                        Some(name) => Settled {
+                            error: Some(format!("the secret `{name}` is missing")),
+                            ..settled
+                        },
+                        None => settled,
+                    };
+                    (settled, outcome(&attempt))
+                }
+                Err(Unsendable(reason)) => (abandon(item, lease.first_send, &reason), ("unsendable", None)),
+            },
+        };
+        if let Some(until) = settled.pause_until {
+            destination.permits.pause(until);
+        }
+        let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = self.clock.now();
+        let written = self.record(lease, item, &settled, now).await;
+        tracing::info!(
+            item = %wakeup.key, source = %item.source, rule = %item.rule, effect = %item.effect,
+            destination = %item.destination, attempt = item.attempts, generation = item.generation,
+            outcome = outcome.0, status = outcome.1, ms, settlement = name(&settled.settlement),
+            settled = match &written { Ok(Settling::Written) => "written", Ok(Settling::LeaseLost) => "lease_lost", Err(_) => "failed" },
+            error = settled.error.as_deref(),
+            "attempt"
+        );
+        if let Some(until) = settled.pause_until {
+            if let Err(error) = self.ledger.pause(&item.destination, until).await {
+                tracing::warn!(destination = %item.destination, %error, "the pause is known to this instance only");
+            }
+        }
+        written?;
+        if let Settlement::RetryAt(at) = settled.settlement {
+            self.wake_at(wakeup, at).await;
+        }
+        Ok(End::Settled)
+    }
+
+    async fn call(
+        &self,
+        destination: &Destination,
+        lease: &Lease,
+        item: &OutboxItem,
+        deadline: Instant,
+    ) -> Result<Attempt, Unsendable> {
+        if destination.missing_secret().is_some() {
+            return Ok(Attempt::Unauthorized { status: 401 });
+        }
+        let event = if item.request.body == EffectBody::Event {
+            match self.ledger.body(&lease.key).await {
+                Ok(found) => found.map(|(bytes, content_type)| EventBody {
+                    bytes: Bytes::from(bytes),
+                    content_type,
+                }),
+                Err(error) => {
+                    return Ok(Attempt::Unreached {
+                        detail: error.to_string(),
+                    });
+                }
+            }
+        } else {
+            None
+        };
+        let now = self.clock.now();
+        let of_lease = lease
+            .until
+            .duration_since(now)
+            .max(SignedDuration::ZERO)
+            .unsigned_abs();
+        let of_invocation = deadline.saturating_duration_since(Instant::now());
+        let time = destination
+            .config
+            .timeout
+            .unsigned_abs()
+            .min(of_lease.min(of_invocation).saturating_sub(RESERVE));
+        if time.is_zero() {
+            return Ok(Attempt::Unreached {
+                detail: "no time was left in this invocation".to_owned(),
+            });
+        }
+        destination.deliver(item, event, time, now).await
+    }
+
+    /// Writes a settlement, again if the database is busy: a repetition after a lost answer finds the lease gone.
+    pub(crate) async fn record(
+        &self,
+        lease: &Lease,
+        item: &OutboxItem,
+        settled: &Settled,
+        now: Timestamp,
+    ) -> Result<Settling, StoreError> {
+        let mut tries = 1;
+        loop {
+            match self.ledger.settle(lease, item, settled, now).await {
+                Err(StoreError::Busy { .. }) if tries < SETTLE_TRIES => {
+                    tokio::time::sleep(Duration::from_millis(100 * u64::from(tries))).await;
+                    tries += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+fn outcome(attempt: &Attempt) -> (&'static str, Option<u16>) {
+    match attempt {
+        Attempt::Delivered { status } => ("delivered", Some(*status)),
+        Attempt::Refused { status, .. } => ("refused", Some(*status)),
+        Attempt::Later { status, .. } => ("later", Some(*status)),
+        Attempt::Unauthorized { status } => ("unauthorized", Some(*status)),
+        Attempt::Throttled { .. } => ("throttled", Some(429)),
+        Attempt::Unreached { .. } => ("unreached", None),
+        Attempt::Ambiguous { status, .. } => ("ambiguous", *status),
+    }
+}
+
+fn name(settlement: &Settlement) -> &'static str {
+    match settlement {
+        Settlement::Done => "done",
+        Settlement::RetryAt(_) => "retry",
+        Settlement::Dead(_) => "dead",
+        Settlement::Parked(_) => "parked",
+    }
+}

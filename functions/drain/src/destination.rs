@@ -1,0 +1,201 @@
+//! One API to call: its configuration, its secret, its client and its permits. Builds requests; sends none.
+
+use std::{fmt, io, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request, header};
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client as LegacyClient, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{
+    config::{Auth, DestinationConfig},
+    outbox::OutboxItem,
+    plan::EffectBody,
+    secret::Secret,
+    settle::Policy,
+    verify::sign_standard_webhook,
+};
+
+use crate::{
+    deliver::{EventBody, Unsendable},
+    permits::Permits,
+};
+
+/// The HTTP client of all destinations.
+pub type Client = LegacyClient<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// A client that follows no redirect, repeats nothing and keeps no connection: a Lambda environment is frozen between
+/// invocations, and a request on a connection that died meanwhile would end as "may have happened".
+///
+/// # Errors
+/// When the system's root certificates cannot be read.
+pub fn client() -> io::Result<Client> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_connect_timeout(Some(CONNECT));
+    http.set_nodelay(true);
+    let https = HttpsConnectorBuilder::new()
+        .with_native_roots()?
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(http);
+    Ok(LegacyClient::builder(TokioExecutor::new())
+        .pool_max_idle_per_host(0)
+        .retry_canceled_requests(false)
+        .build(https))
+}
+
+/// A destination, ready to be called.
+pub struct Destination {
+    /// As configured.
+    pub config: DestinationConfig,
+    pub(crate) secret: Option<Secret>,
+    pub(crate) client: Client,
+    pub(crate) permits: Permits,
+}
+
+impl fmt::Debug for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Destination")
+            .field("name", &self.config.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Destination {
+    /// A destination with its secret, if there is one.
+    #[must_use]
+    pub fn new(config: DestinationConfig, secret: Option<Secret>, client: Client) -> Self {
+        let permits = Permits::new(config.concurrency);
+        Self {
+            config,
+            secret,
+            client,
+            permits,
+        }
+    }
+
+    /// What `settle` must know of it.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        Policy {
+            key_retention: self
+                .config
+                .idempotency
+                .as_ref()
+                .map(|idempotency| idempotency.retention),
+            on_ambiguous: self.config.on_ambiguous,
+            timeout: self.config.timeout,
+        }
+    }
+
+    /// The name of the secret that is configured and not there.
+    #[must_use]
+    pub fn missing_secret(&self) -> Option<&str> {
+        self.config.secret.as_deref().filter(|_| self.secret.is_none())
+    }
+
+    /// How long a claim is held: one call and the time to settle it.
+    #[must_use]
+    pub fn lease(&self) -> SignedDuration {
+        self.config.timeout + SignedDuration::from_secs(10)
+    }
+
+    pub(crate) fn request(
+        &self,
+        item: &OutboxItem,
+        event: Option<EventBody>,
+        now: Timestamp,
+    ) -> Result<Request<Full<Bytes>>, Unsendable> {
+        let rendered = &item.request;
+        let (body, content_type) = match (&rendered.body, event) {
+            (EffectBody::Text(text), _) => (Bytes::from(text.clone()), rendered.content_type.clone()),
+            (EffectBody::Event, Some(event)) => {
+                (event.bytes, rendered.content_type.clone().or(event.content_type))
+            }
+            (EffectBody::Event, None) => {
+                return Err(Unsendable("the event's body is no longer there".to_owned()));
+            }
+        };
+        let mut request = Request::builder()
+            .method(rendered.method.as_str())
+            .uri(rendered.url.as_str())
+            .body(Full::new(body.clone()))
+            .map_err(|error| Unsendable(format!("the stored request is not valid: {error}")))?;
+        let headers = request.headers_mut();
+        headers.insert(
+            header::USER_AGENT,
+            HeaderValue::from_static(concat!("oncehook/", env!("CARGO_PKG_VERSION"))),
+        );
+        if let Some(content_type) = content_type {
+            headers.insert(header::CONTENT_TYPE, value("content-type", &content_type)?);
+        }
+        for (name, text) in &rendered.headers {
+            headers.insert(header_name(name)?, value(name, text)?);
+        }
+        if let Some(idempotency) = &self.config.idempotency {
+            let key = &item.idempotency_key;
+            let key = if idempotency.quoted {
+                format!("\"{key}\"")
+            } else {
+                key.clone()
+            };
+            headers.insert(
+                header_name(&idempotency.header)?,
+                value(&idempotency.header, &key)?,
+            );
+        }
+        for (name, mut value) in self.credentials(item, &body, now)? {
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(request)
+    }
+
+    fn credentials(
+        &self,
+        item: &OutboxItem,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, Unsendable> {
+        let Some(secret) = &self.secret else {
+            return Ok(Vec::new());
+        };
+        match &self.config.auth {
+            Auth::None => Ok(Vec::new()),
+            Auth::Bearer => {
+                let bearer = value("authorization", &format!("Bearer {}", secret.expose()))?;
+                Ok(vec![(header::AUTHORIZATION, bearer)])
+            }
+            Auth::Header(name) => Ok(vec![(header_name(name)?, value(name, secret.expose())?)]),
+            Auth::StandardWebhooks => {
+                let signed = sign_standard_webhook(secret, &item.idempotency_key, now, body)
+                    .map_err(|error| Unsendable(error.to_string()))?;
+                signed
+                    .iter()
+                    .map(|(name, text)| Ok((header_name(name)?, value(name, text)?)))
+                    .collect()
+            }
+        }
+    }
+}
+
+fn header_name(name: &str) -> Result<HeaderName, Unsendable> {
+    name.parse()
+        .map_err(|_| Unsendable(format!("`{name}` is no header name")))
+}
+
+/// The value itself never goes into the error: it may be a secret.
+fn value(name: &str, text: &str) -> Result<HeaderValue, Unsendable> {
+    text.parse().map_err(|_| {
+        Unsendable(format!(
+            "the value of the header `{name}` has characters that HTTP does not allow"
+        ))
+    })
+}

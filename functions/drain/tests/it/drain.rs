@@ -1,0 +1,214 @@
+//! The handler against the embedded database: one item from commit to settlement.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
+use bytes::Bytes;
+use jiff::SignedDuration;
+use oncehook_core::{
+    config::Auth,
+    decide::Decision,
+    event::Event,
+    outbox::{GIVE_UP_AFTER, KeyShape},
+    plan::{Effect, Plan, RulePlan},
+};
+use oncehook_drain::{Destination, Drain, handle};
+use oncehook_local::{clock::ManualClock, database::Database};
+use oncehook_store::{Commit, Keep, Ledger, OutboxView, Queue, Wakeup, create_table};
+use tokio::{sync::mpsc, time::Instant};
+
+use crate::{
+    server::{Script, Server, status},
+    world::{config, destination, now, request},
+};
+
+const PK: &str = "event#stripe#acct#evt_1";
+
+struct World {
+    drain: Drain,
+    clock: Arc<ManualClock>,
+    woken: mpsc::UnboundedReceiver<(Wakeup, Duration)>,
+    wakeup: Wakeup,
+    server: Server,
+    _database: Database,
+}
+
+async fn world(script: Script, secret: bool) -> World {
+    let database = Database::start(None).unwrap();
+    let client = oncehook_edge::local_dynamodb(&database.endpoint());
+    create_table(&client, "oncehook").await.unwrap();
+    let ledger = Ledger::new(client, "oncehook".into(), BTreeMap::new(), 4);
+    let server = Server::start(script).await;
+    commit(&ledger, &server.url).await;
+    let (_, outbox) = ledger.event(PK).await.unwrap().unwrap();
+    let wakeup = Wakeup {
+        key: outbox[0].key.clone(),
+        destination: "mail".into(),
+        tenant: String::new(),
+    };
+    let (sender, woken) = mpsc::unbounded_channel();
+    let config = config(&server.url, Auth::Bearer);
+    let mail = if secret {
+        destination(config)
+    } else {
+        Destination::new(config, None, oncehook_drain::client().unwrap())
+    };
+    let clock = Arc::new(ManualClock::at(now()));
+    let destinations = [("mail".to_owned(), mail)].into();
+    let drain = Drain {
+        destinations,
+        ledger,
+        queue: Queue::Local(sender),
+        clock: clock.clone(),
+    };
+    World {
+        drain,
+        clock,
+        woken,
+        wakeup,
+        server,
+        _database: database,
+    }
+}
+
+async fn commit(ledger: &Ledger, url: &str) {
+    let event = Event {
+        source: "stripe".into(),
+        namespace: "stripe".into(),
+        scope: "acct".into(),
+        id: "evt_1".into(),
+        kind: "paid".into(),
+        occurred_at: None,
+        tenant: "acct".into(),
+        id_signed: true,
+        content_type: Some("application/json".into()),
+        body: Bytes::from_static(b"{}"),
+        data: Arc::new(serde_json::json!({})),
+        defect: None,
+    };
+    let effect = Effect {
+        name: "receipt".into(),
+        destination: "mail".into(),
+        request: request(url),
+        key: KeyShape::DEFAULT,
+        give_up_after: GIVE_UP_AFTER,
+    };
+    let rule = RulePlan {
+        rule: "credit".into(),
+        guards: vec![],
+        updates: vec![],
+        effects: vec![effect],
+    };
+    let decision = Decision::Apply(Plan {
+        rules: vec![rule],
+        response: None,
+    });
+    let day = SignedDuration::from_hours(24);
+    let keep = Keep {
+        retention: day,
+        keys_for: day,
+    };
+    let deadline = std::time::Instant::now() + Duration::from_secs(2);
+    let commit = Commit {
+        event: &event,
+        decision: &decision,
+        keep,
+        now: now(),
+        deadline: deadline.into(),
+    };
+    ledger.commit(commit).await.unwrap();
+}
+
+impl World {
+    async fn run(&self, bodies: &[String]) -> SqsBatchResponse {
+        let mut event = SqsEvent::default();
+        for (index, body) in bodies.iter().enumerate() {
+            let mut message = SqsMessage::default();
+            message.message_id = Some(index.to_string());
+            message.body = Some(body.clone());
+            event.records.push(message);
+        }
+        handle(&self.drain, event, Instant::now() + Duration::from_secs(20)).await
+    }
+
+    async fn wake(&self) {
+        assert!(
+            self.run(&[self.wakeup.to_json()])
+                .await
+                .batch_item_failures
+                .is_empty()
+        );
+    }
+
+    async fn item(&self) -> OutboxView {
+        self.drain.ledger.event(PK).await.unwrap().unwrap().1.remove(0)
+    }
+}
+
+#[tokio::test]
+async fn an_item_is_delivered_once_however_often_it_is_woken() {
+    let world = world(status("200 OK"), true).await;
+    let body = world.wakeup.to_json();
+    let answer = world
+        .run(&[body.clone(), body.clone(), "junk".into(), body.clone()])
+        .await;
+    assert!(answer.batch_item_failures.is_empty());
+    world.wake().await;
+    assert_eq!(world.server.requests().len(), 1);
+    assert_eq!(world.item().await.state, "done");
+}
+
+#[tokio::test]
+async fn a_retry_is_woken_by_the_queue_and_keeps_its_key() {
+    let mut world = world(status("503 Busy"), true).await;
+    world.wake().await;
+    let (_, delay) = world.woken.try_recv().unwrap();
+    assert!(
+        delay >= Duration::from_secs(1) && delay <= Duration::from_secs(6),
+        "{delay:?}"
+    );
+    world.wake().await;
+    assert_eq!(world.server.requests().len(), 1, "not before it is due");
+    world.clock.advance(SignedDuration::from_secs(6));
+    world.wake().await;
+    let requests = world.server.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0], requests[1]);
+}
+
+#[tokio::test]
+async fn a_refusal_is_dead() {
+    let world = world(status("422 No"), true).await;
+    world.wake().await;
+    assert_eq!(world.item().await.state, "dead");
+}
+
+#[tokio::test]
+async fn a_throttled_destination_is_left_alone_until_it_asked_for() {
+    let answer = "HTTP/1.1 429 Slow\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n";
+    let mut world = world(Script::Answer(answer.into()), true).await;
+    world.wake().await;
+    assert!(world.drain.ledger.paused_until("mail").await.unwrap().is_some());
+    world.woken.try_recv().unwrap();
+    world.wake().await;
+    let (_, delay) = world.woken.try_recv().unwrap();
+    assert!(delay >= Duration::from_secs(60), "{delay:?}");
+    assert_eq!(world.server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_missing_secret_pauses_its_destination_and_sends_nothing() {
+    let world = world(status("200 OK"), false).await;
+    world.wake().await;
+    assert_eq!(world.item().await.state, "open");
+    assert!(world.server.requests().is_empty());
+    assert!(world.drain.ledger.paused_until("mail").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_destination_that_is_no_longer_configured_parks_its_items() {
+    let mut world = world(status("200 OK"), true).await;
+    world.drain.destinations.clear();
+    world.wake().await;
+    assert_eq!(world.item().await.state, "parked");
+}

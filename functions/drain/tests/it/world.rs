@@ -1,0 +1,73 @@
+//! Items and destinations for the tests.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{
+    config::{Auth, DestinationConfig, Idempotency},
+    outbox::{KeyShape, OutboxItem},
+    plan::{EffectBody, RenderedRequest},
+    secret::Secret,
+    settle::OnAmbiguous,
+};
+use oncehook_drain::{Destination, client};
+
+pub(crate) fn now() -> Timestamp {
+    "2026-12-01T00:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn config(url: &str, auth: Auth) -> DestinationConfig {
+    DestinationConfig {
+        name: "mail".into(),
+        url: url.into(),
+        method: "POST".into(),
+        content_type: "application/json".into(),
+        headers: BTreeMap::new(),
+        auth,
+        secret: Some("mail".into()),
+        idempotency: Some(Idempotency {
+            header: "Idempotency-Key".into(),
+            shape: KeyShape::DEFAULT,
+            retention: SignedDuration::from_hours(24),
+            quoted: false,
+        }),
+        on_ambiguous: OnAmbiguous::Park,
+        timeout: SignedDuration::from_secs(2),
+        give_up_after: SignedDuration::from_hours(72),
+        concurrency: 4,
+    }
+}
+
+pub(crate) fn destination(config: DestinationConfig) -> Destination {
+    let (secret, _) = Secret::new("mail", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0").unwrap();
+    Destination::new(config, Some(secret), client().unwrap())
+}
+
+pub(crate) fn request(url: &str) -> RenderedRequest {
+    RenderedRequest {
+        method: "POST".into(),
+        url: url.into(),
+        headers: vec![("x-fixed".into(), "1".into())],
+        content_type: Some("application/json".into()),
+        body: EffectBody::Text("{\"to\":\"ada\"}".into()),
+    }
+}
+
+pub(crate) fn item(url: &str) -> OutboxItem {
+    OutboxItem {
+        source: "stripe".into(),
+        tenant: "acct".into(),
+        rule: "credit".into(),
+        effect: "receipt".into(),
+        destination: "mail".into(),
+        request: request(url),
+        idempotency_key: "key-1".into(),
+        generation: 0,
+        attempts: 1,
+        created_at: now(),
+        give_up_at: now() + SignedDuration::from_hours(72),
+        maybe_sent_at: Some(now()),
+        server_errors: 0,
+        last_status: None,
+    }
+}
