@@ -68,6 +68,9 @@ pub(crate) fn run(config: &Path, args: &Args) -> anyhow::Result<Answer> {
         output::note("this is a handshake: it is answered and is no event");
         return Ok(Answer::Yes);
     };
+    if event.kind.is_empty() && event.defect.is_none() {
+        output::note("note: this event has no type in its body: give the provider's header with --kind");
+    }
     let rules = Rules::new(&config).map_err(|error| misuse(error.to_string()))?;
     let decision = decide(source.mode, source.not_before, &rules, &event);
     let explained = if event.defect.is_none() {

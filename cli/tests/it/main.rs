@@ -1,8 +1,9 @@
-//! The command line as people run it: arguments, output, exit codes. None of these tests needs a network.
+//! The command line as people run it: arguments, output, exit codes. No test leaves this machine.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 
 mod offline;
+mod running;
 
 use std::{
     path::Path,
@@ -11,11 +12,16 @@ use std::{
 
 /// A run of the real binary without any of this machine's settings.
 fn oncehook(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder, arguments).output().unwrap()
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oncehook"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("ONCEHOOK_")) {
         command.env_remove(name);
     }
-    command.current_dir(folder).args(arguments).output().unwrap()
+    command.current_dir(folder).args(arguments);
+    command
 }
 
 fn out(output: &Output) -> String {

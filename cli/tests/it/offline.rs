@@ -203,8 +203,8 @@ fn without_a_receiver_the_answer_is_no() {
     }
 }
 
-fn invoice(amount: Value) -> String {
-    let object = json!({ "id": "in_1", "customer": "cus_1", "amount_paid": amount });
+fn invoice() -> String {
+    let object = json!({ "id": "in_1", "customer": "cus_1", "amount_paid": 5000 });
     json!({
         "id": "evt_1", "type": "invoice.payment_succeeded", "created": 1_700_000_000, "livemode": false,
         "data": { "object": object },
@@ -215,7 +215,7 @@ fn invoice(amount: Value) -> String {
 #[test]
 fn a_plan_shows_the_update_and_the_effect() {
     let folder = folder(CONFIG);
-    std::fs::write(folder.path().join("event.json"), invoice(json!(5000))).unwrap();
+    std::fs::write(folder.path().join("event.json"), invoice()).unwrap();
     let output = oncehook(folder.path(), &["plan", "event.json"]);
     let shown = out(&output);
     assert_eq!(output.status.code(), Some(0), "{shown}{}", err(&output));
@@ -240,7 +240,7 @@ fn a_plan_shows_the_update_and_the_effect() {
 #[test]
 fn a_plan_that_fails_says_why() {
     let folder = folder(CONFIG);
-    let event = invoice(json!(5000)).replace("\"customer\"", "\"client\"");
+    let event = invoice().replace("\"customer\"", "\"client\"");
     std::fs::write(folder.path().join("event.json"), event).unwrap();
     let output = oncehook(folder.path(), &["plan", "event.json"]);
     assert_eq!(output.status.code(), Some(1));
