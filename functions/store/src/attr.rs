@@ -1,6 +1,6 @@
 //! DynamoDB items from and to plain values.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, fmt};
 
 use aws_sdk_dynamodb::{primitives::Blob, types::AttributeValue};
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
     AttributeValue::S(value.into())
 }
 
-pub(crate) fn n(value: impl ToString) -> AttributeValue {
+pub(crate) fn n(value: impl Copy + fmt::Display) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 

@@ -98,10 +98,10 @@ impl Ledger {
                 Verdict::Again(detail) => pause(commit.deadline, tries, detail).await?,
                 Verdict::Skip(rules) => attempt.skipped.extend(rules),
                 Verdict::Fail(reason) if attempt.outcome != Outcome::Failed => {
-                    attempt.alone(Outcome::Failed, reason)
+                    attempt.alone(Outcome::Failed, reason);
                 }
                 Verdict::Hold(reason) if attempt.outcome != Outcome::Held => {
-                    attempt.alone(Outcome::Held, reason)
+                    attempt.alone(Outcome::Held, reason);
                 }
                 Verdict::NotNow(reason) => return Err(CommitError::NotNow(reason)),
                 Verdict::Fail(reason) | Verdict::Hold(reason) | Verdict::Broken(reason) => {

@@ -43,6 +43,20 @@ async fn a_signed_id_needs_no_guard_of_the_body() {
 }
 
 #[tokio::test]
+async fn an_event_forgotten_before_its_outbox_is_held_and_sends_nothing_again() {
+    let world = World::with_account().await;
+    let key = world.outbox("evt_1").await;
+    world.claimed(&key, later(1)).await;
+    let before = world.stored(&key).await;
+    world.delete(&pk("evt_1"), "event").await;
+    let decision = apply([rule("r").update(add("cus_1", 5)).effect("mail")]);
+    let record = world.new_record(&event("evt_1"), &decision).await;
+    assert_eq!((record.outcome, record.wakeups.len()), (Outcome::Held, 0));
+    assert_eq!(world.stored(&key).await, before);
+    assert_eq!(world.balance().await, 0);
+}
+
+#[tokio::test]
 async fn a_taken_once_guard_skips_its_whole_rule_and_commits_the_rest() {
     let world = World::with_account().await;
     world.open_account("cus_2").await;

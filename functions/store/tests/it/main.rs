@@ -1,5 +1,10 @@
 //! The ledger against a database, with a proxy in between that counts and breaks.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests: what fails here fails the test"
+)]
+
 mod bodies;
 mod builders;
 mod busy;

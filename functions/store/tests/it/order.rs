@@ -68,15 +68,14 @@ async fn the_event_comes_before_a_conflict() {
 }
 
 #[tokio::test]
-async fn an_invalid_update_comes_before_a_guard() {
-    let reasons = [
-        Reason::none(),
-        Reason::condition_failed(None),
-        Reason::validation("no"),
-    ];
-    let (world, result) = scripted(reasons).await;
-    assert_eq!(outcome(result), (true, Outcome::Failed));
-    assert_eq!(world.balance().await, 0);
+async fn an_invalid_or_too_large_update_comes_before_a_guard() {
+    let too_large = Reason::of("ItemCollectionSizeLimitExceeded", "Collection size exceeded.");
+    for refused in [Reason::validation("no"), too_large] {
+        let reasons = [Reason::none(), Reason::condition_failed(None), refused];
+        let (world, result) = scripted(reasons).await;
+        assert_eq!(outcome(result), (true, Outcome::Failed));
+        assert_eq!(world.balance().await, 0);
+    }
 }
 
 #[tokio::test]
