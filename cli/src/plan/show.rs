@@ -30,6 +30,9 @@ pub(super) fn planned(planned: &Planned) {
         .map(|one| one.rule.len())
         .max()
         .unwrap_or_default();
+    if explained.is_empty() {
+        output::line("  none looked at it");
+    }
     for one in explained {
         output::line(format!("  {:width$}  {}", one.rule, one.why));
     }
