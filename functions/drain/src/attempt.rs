@@ -73,10 +73,10 @@ impl Drain {
             error = settled.error.as_deref(),
             "attempt"
         );
-        if let Some(until) = settled.pause_until {
-            if let Err(error) = self.ledger.pause(&item.destination, until).await {
-                tracing::warn!(destination = %item.destination, %error, "the pause is known to this instance only");
-            }
+        if let Some(until) = settled.pause_until
+            && let Err(error) = self.ledger.pause(&item.destination, until).await
+        {
+            tracing::warn!(destination = %item.destination, %error, "the pause is known to this instance only");
         }
         written?;
         if let Settlement::RetryAt(at) = settled.settlement {
