@@ -108,13 +108,13 @@ async fn commit(ledger: &Ledger, url: &str) {
         retention: day,
         keys_for: day,
     };
-    let deadline = std::time::Instant::now() + Duration::from_secs(2);
+    let deadline = Instant::now() + Duration::from_secs(2);
     let commit = Commit {
         event: &event,
         decision: &decision,
         keep,
         now: now(),
-        deadline: deadline.into(),
+        deadline,
     };
     ledger.commit(commit).await.unwrap();
 }

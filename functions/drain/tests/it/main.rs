@@ -1,5 +1,7 @@
 //! Drain against a scripted destination and the embedded database.
 
+#![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
+
 mod deliver;
 mod drain;
 mod server;

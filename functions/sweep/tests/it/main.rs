@@ -1,5 +1,7 @@
 //! The sweep against the embedded database.
 
+#![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
@@ -100,7 +102,7 @@ async fn commit(ledger: &Ledger, number: u32) {
         decision: &decision,
         keep,
         now: now(),
-        deadline: deadline.into(),
+        deadline,
     };
     ledger.commit(commit).await.unwrap();
 }
