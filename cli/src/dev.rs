@@ -27,8 +27,10 @@ pub(crate) const TABLE: &str = "oncehook";
 /// Destinations are replaced by a fake API that honours idempotency keys and shows what it got, unless their
 /// URL is on this machine, comes from ONCEHOOK_URL_{NAME}, or --live is given.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Examples:\n  oncehook dev\n  oncehook send stripe invoice.payment_succeeded\n  \
-                        stripe listen --forward-to localhost:3000/webhooks/stripe")]
+#[command(
+    after_help = "Examples:\n  oncehook dev\n  oncehook send stripe invoice.payment_succeeded\n  \
+                        stripe listen --forward-to localhost:3000/webhooks/stripe"
+)]
 pub(crate) struct Args {
     /// The port to listen on; 0 takes any free one.
     #[arg(long, default_value_t = 3000)]
@@ -48,12 +50,18 @@ pub(crate) struct Args {
 pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Result<()> {
     start_logs();
     let environment = secrets::environment();
-    let text = std::fs::read_to_string(config_path)
-        .with_context(|| format!("cannot read {}: give another with --config", config_path.display()))?;
-    let mut config = Config::parse(&text, &config_path.display().to_string()).map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    let text = std::fs::read_to_string(config_path).with_context(|| {
+        format!(
+            "cannot read {}: give another with --config",
+            config_path.display()
+        )
+    })?;
+    let mut config = Config::parse(&text, &config_path.display().to_string())
+        .map_err(|errors| anyhow::anyhow!("{errors}"))?;
     environment.override_urls(&mut config)?;
 
-    std::fs::create_dir_all(&args.data).with_context(|| format!("cannot make the folder {}", args.data.display()))?;
+    std::fs::create_dir_all(&args.data)
+        .with_context(|| format!("cannot make the folder {}", args.data.display()))?;
     let database = Database::start(Some(&args.data.join("dynamodb.sqlite")))?;
     let mail = MailServer::start(None)?;
     if !args.live {
@@ -62,18 +70,28 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
     let client = oncehook_edge::local_dynamodb(&database.endpoint());
     oncehook_store::create_table(&client, TABLE).await?;
     tables::create(&client, &config, &environment).await?;
-    let ledger = Ledger::new(client, TABLE.to_owned(), environment.tables(&config), config.shards);
+    let ledger = Ledger::new(
+        client,
+        TABLE.to_owned(),
+        environment.tables(&config),
+        config.shards,
+    );
 
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], args.port)))
         .await
         .with_context(|| format!("port {} is taken: give another with --port", args.port))?;
     let url = format!("http://{}", listener.local_addr()?);
-    let running = Running { endpoint: database.endpoint(), table: TABLE.to_owned(), url: url.clone(), mail: mail.endpoint() };
+    let running = Running {
+        endpoint: database.endpoint(),
+        table: TABLE.to_owned(),
+        url: url.clone(),
+        mail: mail.endpoint(),
+    };
     running.write(&args.data)?;
     greet(&url, &config, &running);
 
     let (sender, receiver) = mpsc::unbounded_channel();
-    let parts = parts::start(config, ledger, Queue::Local(sender), &environment)?;
+    let parts = parts::start(&config, ledger, Queue::Local(sender), &environment)?;
     if args.die_before_wake {
         std::thread::spawn(move || die_at_first(receiver));
     } else {
@@ -90,13 +108,24 @@ async fn serve(listener: TcpListener, ingest: Arc<Ingest>) {
         let ingest = Arc::clone(&ingest);
         async move { oncehook_ingest::handle(&ingest, request).await }
     };
-    let interrupted = async {
-        // Without a signal handler the default stays: the process just ends.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+    let interrupted = interrupted();
+    Gateway::new(|| SystemClock.now())
+        .serve(listener, handler, interrupted)
+        .await;
+}
+
+/// Ends when the process is asked to, by Ctrl-C or SIGTERM. Without a signal handler it just dies, as by default.
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
         }
-    };
-    Gateway::new(|| SystemClock.now()).serve(listener, handler, interrupted).await;
+        _ => std::future::pending().await,
+    }
 }
 
 /// Sends what would leave this machine to the fake API instead.
@@ -111,16 +140,26 @@ fn redirect(config: &mut Config, environment: &Environment, mail: &MailServer) -
         .map(|(name, _)| name.clone())
         .collect();
     for name in remote {
-        config.override_url(&name, &format!("{}/emails", mail.endpoint())).map_err(|why| anyhow::anyhow!(why))?;
+        config
+            .override_url(&name, &format!("{}/emails", mail.endpoint()))
+            .map_err(|why| anyhow::anyhow!(why))?;
     }
     Ok(())
 }
 
 /// Readable lines on standard error, one for each event and attempt.
 fn start_logs() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error"));
-    tracing_subscriber::fmt().compact().with_target(false).with_writer(std::io::stderr).with_env_filter(filter).init();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG").unwrap_or_else(|_| {
+        tracing_subscriber::EnvFilter::new(
+            "warn,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error",
+        )
+    });
+    tracing_subscriber::fmt()
+        .compact()
+        .with_target(false)
+        .with_writer(std::io::stderr)
+        .with_env_filter(filter)
+        .init();
 }
 
 fn greet(url: &str, config: &Config, running: &Running) {
@@ -136,12 +175,16 @@ fn greet(url: &str, config: &Config, running: &Running) {
 /// Waits for the first wake-up, then dies as hard as a process can.
 fn die_at_first(mut receiver: mpsc::UnboundedReceiver<(Wakeup, Duration)>) {
     if receiver.blocking_recv().is_some() {
-        let _killed = Command::new("kill").args(["-9", &std::process::id().to_string()]).status();
+        let _killed = Command::new("kill")
+            .args(["-9", &std::process::id().to_string()])
+            .status();
         std::process::abort();
     }
 }
 
 /// What a handler of rules needs, for both `dev` and its tests.
 pub(crate) fn rules(config: &Config) -> anyhow::Result<Arc<Rules>> {
-    Ok(Arc::new(Rules::new(config).map_err(|error| anyhow::anyhow!("{error}"))?))
+    Ok(Arc::new(
+        Rules::new(config).map_err(|error| anyhow::anyhow!("{error}"))?,
+    ))
 }

@@ -1,5 +1,7 @@
 //! Embeds oncehook.toml in the binaries, and refuses to build with a mistake in it.
 
+#![expect(clippy::disallowed_methods, reason = "a build script is an edge, too")]
+
 use std::path::PathBuf;
 
 fn main() {
@@ -17,7 +19,9 @@ fn main() {
     };
     let checked = std::fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))
-        .and_then(|text| oncehook_core::config::Config::parse(&text, "oncehook.toml").map_err(|errors| errors.to_string()));
+        .and_then(|text| {
+            oncehook_core::config::Config::parse(&text, "oncehook.toml").map_err(|errors| errors.to_string())
+        });
     match checked {
         Ok(_) => println!("cargo::rustc-env=ONCEHOOK_EMBEDDED={}", path.display()),
         Err(errors) => errors.lines().for_each(|line| println!("cargo::error={line}")),

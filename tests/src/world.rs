@@ -116,10 +116,22 @@ impl World {
         let source = Source::new(&config.sources["stripe"], secrets.all("stripe")).unwrap();
         sources.retain(|name, _| config.sources.contains_key(name));
         let time: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
-        let ingest =
-            Ingest::new(&config, sources, rules, behind.clone(), queue.clone(), Arc::clone(&time));
-        let drain =
-            Drain::new(&config, |name| secrets.first(name), behind.clone(), queue.clone(), time).unwrap();
+        let ingest = Ingest::new(
+            &config,
+            sources,
+            rules,
+            behind.clone(),
+            queue.clone(),
+            Arc::clone(&time),
+        );
+        let drain = Drain::new(
+            &config,
+            |name| secrets.first(name),
+            behind.clone(),
+            queue.clone(),
+            time,
+        )
+        .unwrap();
         let sweep = Sweep::new(&config, behind, queue);
         Self {
             _database: database,
@@ -157,14 +169,22 @@ impl World {
 
     /// Sends a request to a source.
     pub async fn send(&self, method: Method, source: &str, request: &RequestParts) -> Answer {
-        let mut incoming = http::Request::builder().method(method).uri(format!("/webhooks/{source}"));
+        let mut incoming = http::Request::builder()
+            .method(method)
+            .uri(format!("/webhooks/{source}"));
         *incoming.headers_mut().unwrap() = request.headers.clone();
         let incoming = incoming.body(request.body.clone()).unwrap();
         let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let event = gateway::event_json(&incoming, source, ip, self.now(), "request").to_string();
-        let response = oncehook_ingest::handle(&self.ingest, lambda_http::request::from_str(&event).unwrap()).await;
+        let response =
+            oncehook_ingest::handle(&self.ingest, lambda_http::request::from_str(&event).unwrap()).await;
         let header = |name: &str| {
-            response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+            response
+                .headers()
+                .get(name)
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default()
+                .to_owned()
         };
         Answer {
             status: response.status().as_u16(),
@@ -199,9 +219,12 @@ impl World {
     /// Hands these wake-ups to drain as one batch; returns how many messages it wants again.
     pub async fn drain(&self, wakeups: &[Wakeup]) -> usize {
         let bodies: Vec<String> = wakeups.iter().map(Wakeup::to_json).collect();
-        let answer =
-            oncehook_drain::handle(&self.drain, oncehook_local::queue::event(&bodies), Instant::now() + Duration::from_secs(60))
-                .await;
+        let answer = oncehook_drain::handle(
+            &self.drain,
+            oncehook_local::queue::event(&bodies),
+            Instant::now() + Duration::from_secs(60),
+        )
+        .await;
         answer.batch_item_failures.len()
     }
 
@@ -251,7 +274,9 @@ impl World {
     /// A customer's balance, as text; `null` if there is no such row.
     pub async fn balance(&self, customer: &str) -> String {
         let rows = self.ledger.rows("accounts").await.unwrap();
-        rows.iter().find(|row| row["customer_id"] == customer).map_or("null".to_owned(), |row| row["balance"].to_string())
+        rows.iter()
+            .find(|row| row["customer_id"] == customer)
+            .map_or("null".to_owned(), |row| row["balance"].to_string())
     }
 }
 
@@ -265,16 +290,28 @@ impl Drop for World {
 }
 
 async fn create_accounts(client: &aws_sdk_dynamodb::Client, table: &str) {
-    use aws_sdk_dynamodb::types::{AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType};
+    use aws_sdk_dynamodb::types::{
+        AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+    };
     let kind = ScalarAttributeType::S;
     client
         .create_table()
         .table_name(table)
         .billing_mode(BillingMode::PayPerRequest)
         .attribute_definitions(
-            AttributeDefinition::builder().attribute_name("customer_id").attribute_type(kind).build().unwrap(),
+            AttributeDefinition::builder()
+                .attribute_name("customer_id")
+                .attribute_type(kind)
+                .build()
+                .unwrap(),
         )
-        .key_schema(KeySchemaElement::builder().attribute_name("customer_id").key_type(KeyType::Hash).build().unwrap())
+        .key_schema(
+            KeySchemaElement::builder()
+                .attribute_name("customer_id")
+                .key_type(KeyType::Hash)
+                .build()
+                .unwrap(),
+        )
         .send()
         .await
         .unwrap();

@@ -33,27 +33,44 @@ fn subscription(id: &str, created: i64, status: &str) -> Value {
 }
 
 fn all_accepted(answers: &[Answer]) -> usize {
-    answers.iter().filter(|answer| (200..300).contains(&answer.status)).count()
+    answers
+        .iter()
+        .filter(|answer| (200..300).contains(&answer.status))
+        .count()
 }
 
 pub(super) async fn concurrent(stage: &mut Stage) -> anyhow::Result<()> {
     stage.scene(1, "Eight deliveries of one payment of 5000, all at once.");
     let request = stage.signed(&invoice(INVOICE, "cus_demo", 5000), 0)?;
-    let answers: Vec<Answer> =
-        join_all((0..8).map(|_| stage.post(&request))).await.into_iter().collect::<Result<_, _>>()?;
+    let answers: Vec<Answer> = join_all((0..8).map(|_| stage.post(&request)))
+        .await
+        .into_iter()
+        .collect::<Result<_, _>>()?;
     stage.check("answers 2xx", all_accepted(&answers), 8);
     let fresh = answers.iter().filter(|answer| !answer.replayed).count();
     stage.check("answers that applied it", fresh, 1);
-    stage.check("answers that repeat the first", answers.iter().filter(|answer| answer.replayed).count(), 7);
+    stage.check(
+        "answers that repeat the first",
+        answers.iter().filter(|answer| answer.replayed).count(),
+        7,
+    );
     stage.check("different answer bodies", distinct(&answers), 1);
-    stage.check("balance (not 40000)", stage.balance("cus_demo").await?, "5000".to_owned());
+    stage.check(
+        "balance (not 40000)",
+        stage.balance("cus_demo").await?,
+        "5000".to_owned(),
+    );
     stage.settle("the receipt", 1).await?;
     stage.check("receipts at the mail API", stage.mails_to("cus_demo"), 1);
     Ok(())
 }
 
 fn distinct(answers: &[Answer]) -> usize {
-    answers.iter().map(|answer| answer.body.as_str()).collect::<std::collections::BTreeSet<_>>().len()
+    answers
+        .iter()
+        .map(|answer| answer.body.as_str())
+        .collect::<std::collections::BTreeSet<_>>()
+        .len()
 }
 
 pub(super) async fn redelivered(stage: &mut Stage) -> anyhow::Result<()> {
@@ -62,35 +79,64 @@ pub(super) async fn redelivered(stage: &mut Stage) -> anyhow::Result<()> {
     let answer = stage.post(&request).await?;
     stage.check("status", answer.status, 200);
     stage.check("Oncehook-Replayed", answer.replayed, true);
-    stage.check("balance, unchanged", stage.balance("cus_demo").await?, "5000".to_owned());
+    stage.check(
+        "balance, unchanged",
+        stage.balance("cus_demo").await?,
+        "5000".to_owned(),
+    );
     stage.check("receipts, unchanged", stage.mails_to("cus_demo"), 1);
     Ok(())
 }
 
 pub(super) async fn forged(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.scene(3, "Somebody else's signature, a changed amount, a request of yesterday.");
+    stage.scene(
+        3,
+        "Somebody else's signature, a changed amount, a request of yesterday.",
+    );
     let before = stage.stored().await?;
     let payload = invoice("evt_demo_forged", "cus_demo", 999_999);
     let forged = stage.forged(&payload)?;
     stage.check("forged", stage.post(&forged).await?.status, 401);
     let mut tampered = stage.signed(&invoice("evt_demo_tampered", "cus_demo", 5000), 0)?;
-    tampered.body = String::from_utf8_lossy(&tampered.body).replace("5000", "9000").into_bytes().into();
+    tampered.body = String::from_utf8_lossy(&tampered.body)
+        .replace("5000", "9000")
+        .into_bytes()
+        .into();
     stage.check("tampered", stage.post(&tampered).await?.status, 401);
     let stale = stage.signed(&payload, -24 * 3600)?;
     stage.check("stale", stage.post(&stale).await?.status, 401);
     stage.check("events stored, unchanged", stage.stored().await?, before);
-    stage.check("balance, unchanged", stage.balance("cus_demo").await?, "5000".to_owned());
+    stage.check(
+        "balance, unchanged",
+        stage.balance("cus_demo").await?,
+        "5000".to_owned(),
+    );
     Ok(())
 }
 
 pub(super) async fn out_of_order(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.scene(4, "A subscription is cancelled; the older event that it is active arrives afterwards.");
+    stage.scene(
+        4,
+        "A subscription is cancelled; the older event that it is active arrives afterwards.",
+    );
     let newer = stage.signed(&subscription("evt_demo_newer", 1_700_000_200, "canceled"), 0)?;
-    stage.check("the newer one", stage.post(&newer).await?.outcome, "applied".to_owned());
+    stage.check(
+        "the newer one",
+        stage.post(&newer).await?.outcome,
+        "applied".to_owned(),
+    );
     let older = stage.signed(&subscription("evt_demo_older", 1_700_000_100, "active"), 0)?;
-    stage.check("the older one", stage.post(&older).await?.outcome, "skipped".to_owned());
+    stage.check(
+        "the older one",
+        stage.post(&older).await?.outcome,
+        "skipped".to_owned(),
+    );
     let status = stage.row("organizations", "organization_id", "org_demo").await?;
-    stage.check("status of the organization", status["status"].clone(), json!("canceled"));
+    stage.check(
+        "status of the organization",
+        status["status"].clone(),
+        json!("canceled"),
+    );
     let why = stage.why_skipped("evt_demo_older").await?;
     stage.say(&format!("it says why: {why}"));
     stage.check("the reason names the newer one", why.contains("newer"), true);
@@ -98,7 +144,10 @@ pub(super) async fn out_of_order(stage: &mut Stage) -> anyhow::Result<()> {
 }
 
 pub(super) async fn lost_answer(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.scene(5, "The mail API sends the mail, then the connection breaks before it answers.");
+    stage.scene(
+        5,
+        "The mail API sends the mail, then the connection breaks before it answers.",
+    );
     stage.mail().next(Behaviour::AcceptAndDrop);
     let request = stage.signed(&invoice("evt_demo_lost", "cus_lost", 700), 0)?;
     stage.check("status", stage.post(&request).await?.status, 200);
@@ -106,13 +155,20 @@ pub(super) async fn lost_answer(stage: &mut Stage) -> anyhow::Result<()> {
     stage.settle("the retry", 2).await?;
     let keys = stage.keys_to("cus_lost");
     stage.check("calls for this receipt", keys.len(), 2);
-    stage.check("different idempotency keys", keys.iter().collect::<std::collections::BTreeSet<_>>().len(), 1);
+    stage.check(
+        "different idempotency keys",
+        keys.iter().collect::<std::collections::BTreeSet<_>>().len(),
+        1,
+    );
     stage.check("mails sent", stage.mails_to("cus_lost"), 1);
     Ok(())
 }
 
 pub(super) async fn killed(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.scene(6, "The process is killed right after the commit, before the wake-up.");
+    stage.scene(
+        6,
+        "The process is killed right after the commit, before the wake-up.",
+    );
     stage.restart(true).await?;
     let request = stage.signed(&invoice("evt_demo_killed", "cus_killed", 300), 0)?;
     match stage.post(&request).await {
@@ -128,13 +184,24 @@ pub(super) async fn killed(stage: &mut Stage) -> anyhow::Result<()> {
     stage.check("receipts after the restart", stage.mails_to("cus_killed"), 1);
     stage.check("balance", stage.balance("cus_killed").await?, "300".to_owned());
     let again = stage.post(&request).await?;
-    stage.check("the provider's retry", (again.status, again.replayed), (200, true));
-    stage.check("balance, unchanged", stage.balance("cus_killed").await?, "300".to_owned());
+    stage.check(
+        "the provider's retry",
+        (again.status, again.replayed),
+        (200, true),
+    );
+    stage.check(
+        "balance, unchanged",
+        stage.balance("cus_killed").await?,
+        "300".to_owned(),
+    );
     Ok(())
 }
 
 pub(super) async fn mended(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.scene(7, "A rule looks for a field that is not there. It is mended, and the provider delivers again.");
+    stage.scene(
+        7,
+        "A rule looks for a field that is not there. It is mended, and the provider delivers again.",
+    );
     stage.configure("/data/object/customer\"", "/data/object/customer_number\"")?;
     stage.restart(false).await?;
     let payload = invoice("evt_demo_broken", "cus_mended", 4200);
@@ -143,11 +210,19 @@ pub(super) async fn mended(stage: &mut Stage) -> anyhow::Result<()> {
     stage.check("outcome", answer.outcome, "failed".to_owned());
     let why = stage.reason("evt_demo_broken").await?;
     stage.say(&format!("it says why: {why}"));
-    stage.check("the reason names the field", why.contains("customer_number"), true);
+    stage.check(
+        "the reason names the field",
+        why.contains("customer_number"),
+        true,
+    );
     stage.configure("/data/object/customer_number\"", "/data/object/customer\"")?;
     stage.restart(false).await?;
     let again = stage.post(&stage.signed(&payload, 0)?).await?;
-    stage.check("outcome after the rule was mended", again.outcome, "applied".to_owned());
+    stage.check(
+        "outcome after the rule was mended",
+        again.outcome,
+        "applied".to_owned(),
+    );
     stage.check("balance", stage.balance("cus_mended").await?, "4200".to_owned());
     stage.settle("the receipt", 4).await?;
     stage.check("receipts", stage.mails_to("cus_mended"), 1);

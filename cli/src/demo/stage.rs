@@ -59,7 +59,16 @@ impl Stage {
         let mail = MailServer::start(None)?;
         std::fs::write(folder.path().join("oncehook.toml"), CONFIG)?;
         let (process, running, ledger) = (None, None, None);
-        let mut stage = Self { folder, mail, process, running, ledger, pauses, right: 0, wrong: 0 };
+        let mut stage = Self {
+            folder,
+            mail,
+            process,
+            running,
+            ledger,
+            pauses,
+            right: 0,
+            wrong: 0,
+        };
         stage.restart(false).await?;
         Ok(stage)
     }
@@ -88,6 +97,10 @@ impl Stage {
     }
 
     /// Compares what is with what must be.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a scene reads better without borrows"
+    )]
     pub(super) fn check<T: PartialEq + Debug>(&mut self, what: &str, is: T, must: T) {
         if is == must {
             self.right += 1;
@@ -116,7 +129,10 @@ impl Stage {
         }
         let data = self.data();
         Running::remove(&data);
-        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.folder.path().join("log"))?;
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("log"))?;
         let mut command = Command::new(std::env::current_exe()?);
         command
             .arg("--config")
@@ -158,7 +174,9 @@ impl Stage {
     /// Waits until the process has ended by itself, and says how.
     pub(super) async fn wait_for_death(&mut self, limit: Duration) -> anyhow::Result<String> {
         let process = self.process.as_mut().context("no process")?;
-        let status = tokio::time::timeout(limit, process.wait()).await.context("the process did not die")??;
+        let status = tokio::time::timeout(limit, process.wait())
+            .await
+            .context("the process did not die")??;
         Ok(how_it_ended(status))
     }
 
@@ -179,16 +197,28 @@ impl Stage {
         let body = Bytes::from(payload.to_string());
         let at: Timestamp = SystemClock.now() + SignedDuration::from_secs(seconds);
         let mut headers = source.sign("", "", &body, at, &HeaderMap::new())?;
-        headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(
+            http::header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
         Ok(Prepared { headers, body })
     }
 
     /// Posts a request on a connection of its own.
     pub(super) async fn post(&self, request: &Prepared) -> anyhow::Result<Answer> {
         let url = format!("{}/webhooks/stripe", self.running()?.url);
-        let post::Answer { status, replayed, outcome, body } =
-            post::post(&url, &request.headers, request.body.clone()).await?;
-        Ok(Answer { status, replayed, outcome: outcome.unwrap_or_default(), body })
+        let post::Answer {
+            status,
+            replayed,
+            outcome,
+            body,
+        } = post::post(&url, &request.headers, request.body.clone()).await?;
+        Ok(Answer {
+            status,
+            replayed,
+            outcome: outcome.unwrap_or_default(),
+            body,
+        })
     }
 
     /// Waits until so many effects in all are delivered.
@@ -222,28 +252,49 @@ impl Stage {
 
     /// Why the first rule of an event was skipped.
     pub(super) async fn why_skipped(&self, id: &str) -> anyhow::Result<String> {
-        let filter = EventFilter { id: Some(id.to_owned()), source: None };
+        let filter = EventFilter {
+            id: Some(id.to_owned()),
+            source: None,
+        };
         let (events, _) = self.ledger()?.scan(&filter).await?;
-        Ok(events.first().and_then(|event| event.record.rules.first()?.skipped.clone()).unwrap_or_default())
+        Ok(events
+            .first()
+            .and_then(|event| event.record.rules.first()?.skipped.clone())
+            .unwrap_or_default())
     }
 
     /// Why an event failed.
     pub(super) async fn reason(&self, id: &str) -> anyhow::Result<String> {
-        let filter = EventFilter { id: Some(id.to_owned()), source: None };
+        let filter = EventFilter {
+            id: Some(id.to_owned()),
+            source: None,
+        };
         let (events, _) = self.ledger()?.scan(&filter).await?;
-        Ok(events.first().and_then(|event| event.record.reason.clone()).unwrap_or_default())
+        Ok(events
+            .first()
+            .and_then(|event| event.record.reason.clone())
+            .unwrap_or_default())
     }
 
     /// Mails that went out to a customer.
     pub(super) fn mails_to(&self, customer: &str) -> usize {
         let to = format!("{customer}@example.com");
-        self.mail.mails().iter().filter(|mail| mail.body["to"] == to).count()
+        self.mail
+            .mails()
+            .iter()
+            .filter(|mail| mail.body["to"] == to)
+            .count()
     }
 
     /// The idempotency keys of all calls for a customer's mails, in order.
     pub(super) fn keys_to(&self, customer: &str) -> Vec<String> {
         let to = format!("{customer}@example.com");
-        self.mail.calls().into_iter().filter(|call| call.body["to"] == to).filter_map(|call| call.key).collect()
+        self.mail
+            .calls()
+            .into_iter()
+            .filter(|call| call.body["to"] == to)
+            .filter_map(|call| call.key)
+            .collect()
     }
 
     fn data(&self) -> PathBuf {

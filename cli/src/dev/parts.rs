@@ -25,17 +25,40 @@ pub(super) struct Parts {
 }
 
 /// Makes all three from one configuration.
-pub(super) fn start(config: Config, ledger: Ledger, queue: Queue, environment: &Environment) -> anyhow::Result<Parts> {
+pub(super) fn start(
+    config: &Config,
+    ledger: Ledger,
+    queue: Queue,
+    environment: &Environment,
+) -> anyhow::Result<Parts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let secrets = Secrets::read(&config, environment);
-    let rules = super::rules(&config)?;
-    let sources = secrets.sources(&config);
-    let ingest = Ingest::new(&config, sources, rules, ledger.clone(), queue.clone(), Arc::clone(&clock));
-    let drain = Drain::new(&config, |name| secrets.first(name), ledger.clone(), queue.clone(), Arc::clone(&clock))?;
-    let mut sweep = Sweep::new(&config, ledger, queue);
+    let secrets = Secrets::read(config, environment);
+    let rules = super::rules(config)?;
+    let sources = secrets.sources(config);
+    let ingest = Ingest::new(
+        config,
+        sources,
+        rules,
+        ledger.clone(),
+        queue.clone(),
+        Arc::clone(&clock),
+    );
+    let drain = Drain::new(
+        config,
+        |name| secrets.first(name),
+        ledger.clone(),
+        queue.clone(),
+        Arc::clone(&clock),
+    )?;
+    let mut sweep = Sweep::new(config, ledger, queue);
     // One process: nobody else is about to wake what is due.
     sweep.grace = SignedDuration::from_secs(1);
-    Ok(Parts { ingest: Arc::new(ingest), drain: Arc::new(drain), sweep, clock })
+    Ok(Parts {
+        ingest: Arc::new(ingest),
+        drain: Arc::new(drain),
+        sweep,
+        clock,
+    })
 }
 
 /// Hands each wake-up to drain when its delay is over, as SQS would, one message an invocation.

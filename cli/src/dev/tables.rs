@@ -11,11 +11,18 @@ use oncehook_core::config::{self, Config};
 use oncehook_edge::Environment;
 
 /// Makes every table that is not there yet.
-pub(crate) async fn create(client: &Client, config: &Config, environment: &Environment) -> anyhow::Result<()> {
+pub(crate) async fn create(
+    client: &Client,
+    config: &Config,
+    environment: &Environment,
+) -> anyhow::Result<()> {
     let names = environment.tables(config);
     for (logical, table) in &config.tables {
         let physical = names.get(logical).unwrap_or(logical);
-        let mut request = client.create_table().table_name(physical).billing_mode(BillingMode::PayPerRequest);
+        let mut request = client
+            .create_table()
+            .table_name(physical)
+            .billing_mode(BillingMode::PayPerRequest);
         for (index, (attribute, kind)) in table.key.iter().enumerate() {
             let kind = match kind {
                 config::KeyType::S => ScalarAttributeType::S,
@@ -23,11 +30,23 @@ pub(crate) async fn create(client: &Client, config: &Config, environment: &Envir
             };
             let role = if index == 0 { KeyType::Hash } else { KeyType::Range };
             request = request
-                .attribute_definitions(AttributeDefinition::builder().attribute_name(attribute).attribute_type(kind).build()?)
-                .key_schema(KeySchemaElement::builder().attribute_name(attribute).key_type(role).build()?);
+                .attribute_definitions(
+                    AttributeDefinition::builder()
+                        .attribute_name(attribute)
+                        .attribute_type(kind)
+                        .build()?,
+                )
+                .key_schema(
+                    KeySchemaElement::builder()
+                        .attribute_name(attribute)
+                        .key_type(role)
+                        .build()?,
+                );
         }
         if let Err(error) = request.send().await
-            && !error.as_service_error().is_some_and(|service| service.is_resource_in_use_exception())
+            && !error
+                .as_service_error()
+                .is_some_and(|service| service.is_resource_in_use_exception())
         {
             anyhow::bail!("making the table {physical}: {}", DisplayErrorContext(&error));
         }

@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::{event::Event, plan::{Handler, Plan}};
+use crate::{
+    event::Event,
+    plan::{Handler, Plan},
+};
 
 /// What to write for an event.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,11 +38,15 @@ pub fn decide(mode: Mode, not_before: Option<Timestamp>, handler: &dyn Handler, 
     if let (Some(limit), Some(occurred)) = (not_before, event.occurred_at)
         && occurred < limit
     {
-        return Decision::Hold(format!("occurred at {occurred}, before the source's not_before {limit}"));
+        return Decision::Hold(format!(
+            "occurred at {occurred}, before the source's not_before {limit}"
+        ));
     }
     match (handler.plan(event).and_then(Plan::combined), mode) {
         (Err(error), _) => Decision::Fail(error.to_string()),
         (Ok(plan), Mode::Apply) => Decision::Apply(plan),
-        (Ok(plan), Mode::Observe) => Decision::Observe(plan.rules.into_iter().map(|rule| rule.rule).collect()),
+        (Ok(plan), Mode::Observe) => {
+            Decision::Observe(plan.rules.into_iter().map(|rule| rule.rule).collect())
+        }
     }
 }

@@ -75,7 +75,10 @@ pub enum KeyFormat {
 
 impl KeyShape {
     /// 64 hex digits, which every API with a header of its own accepts.
-    pub const DEFAULT: Self = Self { format: KeyFormat::Hex, max_length: 64 };
+    pub const DEFAULT: Self = Self {
+        format: KeyFormat::Hex,
+        max_length: 64,
+    };
     /// The shortest key that still cannot collide by chance: 128 bits of the hash.
     pub const SHORTEST: usize = 32;
 }
@@ -121,7 +124,14 @@ impl EffectId<'_> {
                 bytes[6] = (bytes[6] & 0x0f) | 0x80;
                 bytes[8] = (bytes[8] & 0x3f) | 0x80;
                 let text = hex::encode(bytes);
-                format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..])
+                format!(
+                    "{}-{}-{}-{}-{}",
+                    &text[..8],
+                    &text[8..12],
+                    &text[12..16],
+                    &text[16..20],
+                    &text[20..]
+                )
             }
         }
     }

@@ -200,7 +200,9 @@ pub enum PlanError {
         reason: String,
     },
     /// Two actions on one row, which one transaction cannot hold.
-    #[error("rules `{first}` and `{second}` both write {row}: merge them, or give them disjoint attributes and no conditions")]
+    #[error(
+        "rules `{first}` and `{second}` both write {row}: merge them, or give them disjoint attributes and no conditions"
+    )]
     SameRow {
         /// One rule.
         first: String,

@@ -25,8 +25,14 @@ impl SignedRequest {
     /// as API Gateway joins them.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<String> {
-        let values: Option<Vec<&str>> =
-            self.headers.get_all(name).iter().map(|value| value.to_str().ok()).collect();
-        values.filter(|values| !values.is_empty()).map(|values| values.join(","))
+        let values: Option<Vec<&str>> = self
+            .headers
+            .get_all(name)
+            .iter()
+            .map(|value| value.to_str().ok())
+            .collect();
+        values
+            .filter(|values| !values.is_empty())
+            .map(|values| values.join(","))
     }
 }

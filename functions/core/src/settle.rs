@@ -11,6 +11,9 @@ pub use judge::{LONGEST_PAUSE, MARGIN, UNAUTHORIZED_PAUSE, abandon, admit, park,
 pub struct Policy {
     /// How long the destination remembers a key; absent if it knows no keys.
     pub key_retention: Option<SignedDuration>,
+    /// Whether it answers a known key with the answer it stored, server errors included. An endpoint of the user's own
+    /// does not: its error says nothing about the next try.
+    pub replays_errors: bool,
     /// What to do when an effect may have happened and the destination knows no keys.
     pub on_ambiguous: OnAmbiguous,
     /// The longest that one call may take.

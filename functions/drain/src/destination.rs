@@ -90,6 +90,7 @@ impl Destination {
                 .idempotency
                 .as_ref()
                 .map(|idempotency| idempotency.retention),
+            replays_errors: self.config.idempotency.is_some() && self.config.auth != Auth::StandardWebhooks,
             on_ambiguous: self.config.on_ambiguous,
             timeout: self.config.timeout,
         }

@@ -14,11 +14,16 @@ use aws_smithy_http_client::{
 const ATTEMPT: Duration = Duration::from_secs(1);
 
 fn http() -> SharedHttpClient {
-    Builder::new().tls_provider(Provider::Rustls(CryptoMode::Ring)).build_https()
+    Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .build_https()
 }
 
 fn timeouts() -> TimeoutConfig {
-    TimeoutConfig::builder().connect_timeout(ATTEMPT).operation_attempt_timeout(ATTEMPT).build()
+    TimeoutConfig::builder()
+        .connect_timeout(ATTEMPT)
+        .operation_attempt_timeout(ATTEMPT)
+        .build()
 }
 
 /// Clients with the credentials, Region and endpoints of the environment.
@@ -29,7 +34,10 @@ pub async fn aws() -> (aws_sdk_dynamodb::Client, aws_sdk_sqs::Client) {
         .timeout_config(timeouts())
         .load()
         .await;
-    (aws_sdk_dynamodb::Client::new(&config), aws_sdk_sqs::Client::new(&config))
+    (
+        aws_sdk_dynamodb::Client::new(&config),
+        aws_sdk_sqs::Client::new(&config),
+    )
 }
 
 /// A client of a DynamoDB on this machine, with credentials that mean nothing.

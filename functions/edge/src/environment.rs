@@ -6,7 +6,9 @@ use anyhow::{Context, anyhow};
 use oncehook_core::config::Config;
 
 /// A way to look up variables: the process's own, or a set given by a command or a test.
-pub struct Environment(Box<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Environment(Box<Lookup>);
+
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,7 +50,11 @@ impl Environment {
     #[must_use]
     pub fn tables(&self, config: &Config) -> BTreeMap<String, String> {
         let physical = |name: &String| self.get(&variable("TABLE", name)).unwrap_or_else(|| name.clone());
-        config.tables.keys().map(|name| (name.clone(), physical(name))).collect()
+        config
+            .tables
+            .keys()
+            .map(|name| (name.clone(), physical(name)))
+            .collect()
     }
 
     /// Replaces the URL of each destination that has an `ONCEHOOK_URL_{NAME}`.

@@ -1,7 +1,10 @@
 //! Where a function meets its surroundings: the embedded configuration, the environment, the system's clock,
 //! clients and logs. Read once, at start; the rest of the code takes what it needs as arguments.
 
-#![expect(clippy::disallowed_methods, reason = "this is the edge: the one place that reads the clock and the environment")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the edge: the one place that reads the clock and the environment"
+)]
 
 mod clients;
 mod environment;
@@ -57,7 +60,13 @@ pub async fn start() -> anyhow::Result<Edge> {
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
     let ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
     let queue = Queue::Sqs { client: sqs, url };
-    Ok(Edge { config, ledger, queue, secrets, clock: Arc::new(SystemClock) })
+    Ok(Edge {
+        config,
+        ledger,
+        queue,
+        secrets,
+        clock: Arc::new(SystemClock),
+    })
 }
 
 /// The configuration embedded at build.
@@ -75,6 +84,10 @@ pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
 fn start_logs() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let _already_set =
-        tracing_subscriber::fmt().json().flatten_event(true).with_target(false).with_env_filter(filter).try_init();
+    let _already_set = tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_target(false)
+        .with_env_filter(filter)
+        .try_init();
 }

@@ -17,10 +17,15 @@ impl Secrets {
     #[must_use]
     pub fn read(config: &Config, environment: &Environment) -> Self {
         let of_sources = config.sources.values().flat_map(|source| source.secrets.iter());
-        let of_destinations = config.destinations.values().filter_map(|destination| destination.secret.as_ref());
+        let of_destinations = config
+            .destinations
+            .values()
+            .filter_map(|destination| destination.secret.as_ref());
         let mut secrets = BTreeMap::new();
         for name in of_sources.chain(of_destinations) {
-            secrets.entry(name.clone()).or_insert_with(|| read_one(name, environment));
+            secrets
+                .entry(name.clone())
+                .or_insert_with(|| read_one(name, environment));
         }
         Self(secrets)
     }
@@ -43,7 +48,11 @@ impl Secrets {
         let ready = |source: &oncehook_core::config::SourceConfig| {
             let secrets: Vec<Secret> = source.secrets.iter().flat_map(|name| self.all(name)).collect();
             if secrets.is_empty() {
-                let names: Vec<String> = source.secrets.iter().map(|name| variable("SECRET", name)).collect();
+                let names: Vec<String> = source
+                    .secrets
+                    .iter()
+                    .map(|name| variable("SECRET", name))
+                    .collect();
                 return Err(format!("no secret: set {}", names.join(" or ")));
             }
             Source::new(source, secrets).map_err(|error| error.to_string())

@@ -36,7 +36,9 @@ pub struct Ingest {
 
 impl std::fmt::Debug for Ingest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ingest").field("sources", &self.sources.keys()).finish_non_exhaustive()
+        f.debug_struct("Ingest")
+            .field("sources", &self.sources.keys())
+            .finish_non_exhaustive()
     }
 }
 
@@ -54,11 +56,19 @@ impl Ingest {
             .sources
             .iter()
             .map(|(name, source)| {
-                let ready = sources.remove(name).unwrap_or_else(|| Err("no secret was given".to_owned()));
+                let ready = sources
+                    .remove(name)
+                    .unwrap_or_else(|| Err("no secret was given".to_owned()));
                 (name.clone(), (source.clone(), ready))
             })
             .collect();
-        Self { sources, handler, ledger, queue, clock }
+        Self {
+            sources,
+            handler,
+            ledger,
+            queue,
+            clock,
+        }
     }
 }
 

@@ -10,12 +10,22 @@ use oncehook_ingest::{Ingest, handle};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let ingest = start().await.map_err(|error| format!("{error:#}"))?;
-    run(service_fn(|request| async { Ok::<_, std::convert::Infallible>(handle(&ingest, request).await) })).await
+    run(service_fn(|request| async {
+        Ok::<_, std::convert::Infallible>(handle(&ingest, request).await)
+    }))
+    .await
 }
 
 async fn start() -> anyhow::Result<Ingest> {
     let edge = oncehook_edge::start().await?;
     let rules = Rules::new(&edge.config).context("the rules of oncehook.toml")?;
     let sources = edge.secrets.sources(&edge.config);
-    Ok(Ingest::new(&edge.config, sources, Arc::new(rules), edge.ledger, edge.queue, edge.clock))
+    Ok(Ingest::new(
+        &edge.config,
+        sources,
+        Arc::new(rules),
+        edge.ledger,
+        edge.queue,
+        edge.clock,
+    ))
 }

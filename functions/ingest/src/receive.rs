@@ -24,7 +24,9 @@ const COME_AGAIN: u32 = 5;
 
 pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     let started = Instant::now();
-    let Some(name) = request::source_name(&request) else { return Reply::NotFound };
+    let Some(name) = request::source_name(&request) else {
+        return Reply::NotFound;
+    };
     let Some((config, source)) = ingest.sources.get(&name) else {
         tracing::info!(requested = %name.escape_debug(), status = 404, "no such source");
         return Reply::NotFound;
@@ -38,7 +40,9 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         reply
     };
     if !config.networks.is_empty()
-        && !signed.source_ip.is_some_and(|address| config.networks.iter().any(|network| network.contains(&address)))
+        && !signed
+            .source_ip
+            .is_some_and(|address| config.networks.iter().any(|network| network.contains(&address)))
     {
         return refused("network_not_allowed", Reply::Forbidden);
     }
@@ -73,8 +77,12 @@ async fn commit_all(
     started: Instant,
 ) -> Reply {
     let deadline = started + Duration::try_from(config.budget).unwrap_or(Duration::from_secs(2));
-    let commits: Vec<_> = events.iter().map(|event| commit_one(ingest, config, event, now, deadline)).collect();
-    let results: Vec<Result<Committed, CommitError>> = stream::iter(commits).buffered(AT_ONCE).collect().await;
+    let commits: Vec<_> = events
+        .iter()
+        .map(|event| commit_one(ingest, config, event, now, deadline))
+        .collect();
+    let results: Vec<Result<Committed, CommitError>> =
+        stream::iter(commits).buffered(AT_ONCE).collect().await;
     let wakeups: Vec<Wakeup> = results
         .iter()
         .filter_map(|result| result.as_ref().ok())
@@ -101,8 +109,20 @@ async fn commit_one(
         decide(config.mode, config.not_before, ingest.handler.as_ref(), event)
     }));
     let decision: Decision = decided.map_err(|_| CommitError::Broken("the handler panicked".to_owned()))?;
-    let keep = Keep { retention: config.retention, keys_for: config.keys_for };
-    ingest.ledger.commit(Commit { event, decision: &decision, keep, now, deadline }).await
+    let keep = Keep {
+        retention: config.retention,
+        keys_for: config.keys_for,
+    };
+    ingest
+        .ledger
+        .commit(Commit {
+            event,
+            decision: &decision,
+            keep,
+            now,
+            deadline,
+        })
+        .await
 }
 
 /// Whether every wake-up was sent in time. If not, the sweeper finds the items.
@@ -148,7 +168,13 @@ fn answer(config: &SourceConfig, results: Vec<Result<Committed, CommitError>>) -
 
 fn log(event: &Event, result: &Result<Committed, CommitError>, woken: bool, started: Instant) {
     let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let Event { source, id, kind, scope, .. } = event;
+    let Event {
+        source,
+        id,
+        kind,
+        scope,
+        ..
+    } = event;
     match result {
         Ok(committed) => {
             let (duplicate, record) = match committed {

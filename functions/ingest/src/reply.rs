@@ -13,7 +13,12 @@ pub const OUTCOME: &str = "oncehook-outcome";
 #[derive(Debug)]
 pub(crate) enum Reply {
     /// Everything in the request is durable.
-    Accepted { status: u16, body: Option<String>, replayed: bool, outcome: &'static str },
+    Accepted {
+        status: u16,
+        body: Option<String>,
+        replayed: bool,
+        outcome: &'static str,
+    },
     /// What the provider documents for its set-up request.
     Handshake(Handshake),
     /// No such source.
@@ -35,11 +40,20 @@ pub(crate) enum Reply {
 impl Reply {
     pub(crate) fn into_response(self) -> Response<Body> {
         match self {
-            Self::Accepted { status, body, replayed, outcome } => {
+            Self::Accepted {
+                status,
+                body,
+                replayed,
+                outcome,
+            } => {
                 let mut response = respond(status, body);
-                response.headers_mut().insert(OUTCOME, HeaderValue::from_static(outcome));
+                response
+                    .headers_mut()
+                    .insert(OUTCOME, HeaderValue::from_static(outcome));
                 if replayed {
-                    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+                    response
+                        .headers_mut()
+                        .insert(REPLAYED, HeaderValue::from_static("true"));
                 }
                 response
             }
@@ -53,7 +67,9 @@ impl Reply {
             Self::NotFound => respond(404, None),
             Self::Method => {
                 let mut response = respond(405, None);
-                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+                response
+                    .headers_mut()
+                    .insert(header::ALLOW, HeaderValue::from_static("POST"));
                 response
             }
             Self::TooLarge => respond(413, None),
@@ -61,7 +77,9 @@ impl Reply {
             Self::Forbidden => respond(403, None),
             Self::Later(seconds) => {
                 let mut response = respond(503, None);
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
                 response
             }
             Self::Broken => respond(500, None),
@@ -74,7 +92,9 @@ fn respond(status: u16, body: Option<String>) -> Response<Body> {
     let mut response = Response::new(body.map_or(Body::Empty, Body::Text));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
     if json {
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     response
 }

@@ -7,11 +7,19 @@ use oncehook_store::Claim;
 use oncehook_tests::{World, invoice};
 
 async fn committed(world: &World) {
-    assert_eq!(world.post(&world.signed(&invoice("evt_crash", "cus_crash", 700))).await.status, 200);
+    assert_eq!(
+        world
+            .post(&world.signed(&invoice("evt_crash", "cus_crash", 700)))
+            .await
+            .status,
+        200
+    );
 }
 
 async fn delivered_once(world: &World, calls: usize) {
-    world.pass(SignedDuration::from_mins(30), SignedDuration::from_mins(1)).await;
+    world
+        .pass(SignedDuration::from_mins(30), SignedDuration::from_mins(1))
+        .await;
     let (_, outbox) = world.stored().await;
     assert_eq!(outbox[0].state, "done", "{:?}", outbox[0]);
     assert_eq!(world.mail.mails().len(), 1);
@@ -32,7 +40,11 @@ async fn killed_after_the_claim() {
     let world = World::new().await;
     committed(&world).await;
     let wakeup = world.due_wakeups().remove(0);
-    let claim = world.ledger.claim(&wakeup.key, SignedDuration::from_secs(30), world.now()).await.unwrap();
+    let claim = world
+        .ledger
+        .claim(&wakeup.key, SignedDuration::from_secs(30), world.now())
+        .await
+        .unwrap();
     assert!(matches!(claim, Claim::Held(..)));
     delivered_once(&world, 1).await;
 }
@@ -69,8 +81,14 @@ async fn the_answer_to_settling_is_lost() {
 async fn the_answer_to_the_commit_is_lost() {
     let world = World::new().await;
     world.proxy.fault("TransactWriteItems", Fault::LoseAnswer);
-    let answer = world.post(&world.signed(&invoice("evt_crash", "cus_crash", 700))).await;
-    assert_eq!((answer.status, answer.replayed), (200, false), "it recognises its own commit");
+    let answer = world
+        .post(&world.signed(&invoice("evt_crash", "cus_crash", 700)))
+        .await;
+    assert_eq!(
+        (answer.status, answer.replayed),
+        (200, false),
+        "it recognises its own commit"
+    );
     world.drain_due().await;
     delivered_once(&world, 1).await;
 }

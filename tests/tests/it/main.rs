@@ -4,4 +4,5 @@ mod crashes;
 mod guarantees;
 mod races;
 mod replies;
+mod sources;
 mod sqs;

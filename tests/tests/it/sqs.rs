@@ -24,7 +24,10 @@ impl Drop for Ministack {
 }
 
 async fn start(program: &str) -> Ministack {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|free| free.local_addr())
+        .expect("a free port")
+        .port();
     let endpoint = format!("http://127.0.0.1:{port}");
     let process = Command::new(program)
         .env("BIND_HOST", "127.0.0.1")
@@ -55,25 +58,55 @@ fn wakeup(number: usize) -> Wakeup {
 #[tokio::test]
 async fn wake_ups_go_through_sqs_in_batches_and_with_delays() {
     let Some(program) = Environment::process().get("ONCEHOOK_TEST_MINISTACK") else {
-        eprintln!("not run: set ONCEHOOK_TEST_MINISTACK to the ministack program, as `make test` does");
+        #[expect(clippy::print_stderr, reason = "a test that does nothing says so")]
+        {
+            eprintln!("not run: set ONCEHOOK_TEST_MINISTACK to the ministack program, as `make test` does");
+        }
         return;
     };
     let ministack = start(&program).await;
     let client = local_sqs(&ministack.endpoint);
-    let url = client.create_queue().queue_name("wakeups").send().await.unwrap().queue_url.unwrap();
-    let queue = Queue::Sqs { client: client.clone(), url: url.clone() };
+    let url = client
+        .create_queue()
+        .queue_name("wakeups")
+        .send()
+        .await
+        .unwrap()
+        .queue_url
+        .unwrap();
+    let queue = Queue::Sqs {
+        client: client.clone(),
+        url: url.clone(),
+    };
 
     let sent: Vec<Wakeup> = (0..25).map(wakeup).collect();
     queue.wake(&sent).await.unwrap();
     assert_eq!(queue.length().await.unwrap(), Some(25));
     let mut received = Vec::new();
     while received.len() < sent.len() {
-        let batch = client.receive_message().queue_url(&url).max_number_of_messages(10).send().await.unwrap();
-        assert!(!batch.messages().is_empty(), "{} of {} came", received.len(), sent.len());
+        let batch = client
+            .receive_message()
+            .queue_url(&url)
+            .max_number_of_messages(10)
+            .send()
+            .await
+            .unwrap();
+        assert!(
+            !batch.messages().is_empty(),
+            "{} of {} came",
+            received.len(),
+            sent.len()
+        );
         for message in batch.messages() {
             received.push(Wakeup::parse(message.body().unwrap()).unwrap());
             let handle = message.receipt_handle().unwrap();
-            client.delete_message().queue_url(&url).receipt_handle(handle).send().await.unwrap();
+            client
+                .delete_message()
+                .queue_url(&url)
+                .receipt_handle(handle)
+                .send()
+                .await
+                .unwrap();
         }
     }
     received.sort_by(|a, b| a.key.cmp(&b.key));
@@ -82,14 +115,38 @@ async fn wake_ups_go_through_sqs_in_batches_and_with_delays() {
     assert_eq!(received, sent);
 
     // 1.2 seconds is rounded up to 2: never early, so that a claim finds its item due.
-    queue.wake_after(&wakeup(99), Duration::from_millis(1200)).await.unwrap();
-    let receive = || client.receive_message().queue_url(&url).wait_time_seconds(0).send();
+    queue
+        .wake_after(&wakeup(99), Duration::from_millis(1200))
+        .await
+        .unwrap();
+    let receive = || {
+        client
+            .receive_message()
+            .queue_url(&url)
+            .wait_time_seconds(0)
+            .send()
+    };
     assert!(receive().await.unwrap().messages().is_empty());
     tokio::time::sleep(Duration::from_millis(1500)).await;
-    assert!(receive().await.unwrap().messages().is_empty(), "not before 2 seconds");
-    let late = client.receive_message().queue_url(&url).wait_time_seconds(5).send().await.unwrap();
+    assert!(
+        receive().await.unwrap().messages().is_empty(),
+        "not before 2 seconds"
+    );
+    let late = client
+        .receive_message()
+        .queue_url(&url)
+        .wait_time_seconds(5)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(late.messages().len(), 1);
 
-    let missing = Queue::Sqs { client, url: format!("{url}-missing") };
-    assert!(missing.wake(&[wakeup(1)]).await.is_err(), "a refused wake-up is reported");
+    let missing = Queue::Sqs {
+        client,
+        url: format!("{url}-missing"),
+    };
+    assert!(
+        missing.wake(&[wakeup(1)]).await.is_err(),
+        "a refused wake-up is reported"
+    );
 }

@@ -64,7 +64,11 @@ impl Plan {
             .iter()
             .map(|rule| rule.guards.len() + rule.updates.len() + rule.effects.len())
             .sum();
-        if actions > MAX_ACTIONS { Err(PlanError::TooManyActions { actions }) } else { Ok(()) }
+        if actions > MAX_ACTIONS {
+            Err(PlanError::TooManyActions { actions })
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -78,7 +82,13 @@ fn mergeable(rule: &RulePlan, update: &Update) -> bool {
 
 fn disjoint(a: &Update, b: &Update) -> bool {
     let names = |update: &Update| -> BTreeSet<String> {
-        update.set.keys().chain(update.add.keys()).chain(&update.remove).cloned().collect()
+        update
+            .set
+            .keys()
+            .chain(update.add.keys())
+            .chain(&update.remove)
+            .cloned()
+            .collect()
     };
     names(a).is_disjoint(&names(b))
 }

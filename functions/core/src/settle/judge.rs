@@ -130,7 +130,7 @@ pub fn settle(
             status, retry_after, ..
         } => {
             (settled.server_errors, settled.last_status) = in_a_row(item, *status);
-            if settled.server_errors >= SAME_ERRORS && policy.key_retention.is_some() {
+            if settled.server_errors >= SAME_ERRORS && policy.replays_errors {
                 let status = status.unwrap_or_default();
                 let why = format!(
                     "{status} {SAME_ERRORS} times under one key: the destination repeats a stored answer"

@@ -1,8 +1,8 @@
+mod config;
+mod numbers;
+mod rules;
+mod settle;
 mod vectors;
 mod verify_cases;
-mod verify_laws;
 mod verify_events;
-mod settle;
-mod config;
-mod rules;
-mod numbers;
+mod verify_laws;

@@ -11,12 +11,13 @@ use proptest::prelude::*;
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 fn now() -> Timestamp {
-    Timestamp::from_second(1_800_000_000).unwrap()
+    Timestamp::from_second(1_800_000_000).expect("a time")
 }
 
 fn keyed() -> Policy {
     Policy {
         key_retention: Some(SignedDuration::from_hours(24)),
+        replays_errors: true,
         on_ambiguous: OnAmbiguous::Park,
         timeout: SignedDuration::from_secs(10),
     }
@@ -25,6 +26,7 @@ fn keyed() -> Policy {
 fn keyless(on_ambiguous: OnAmbiguous) -> Policy {
     Policy {
         key_retention: None,
+        replays_errors: false,
         on_ambiguous,
         ..keyed()
     }
@@ -277,6 +279,7 @@ proptest! {
     ) {
         let policy = Policy {
             key_retention: retention.map(SignedDuration::from_secs),
+            replays_errors: true,
             on_ambiguous: if resend { OnAmbiguous::Resend } else { OnAmbiguous::Park },
             timeout: SignedDuration::from_secs(10),
         };
