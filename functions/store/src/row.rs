@@ -4,24 +4,25 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aws_sdk_dynamodb::types::{TransactWriteItem, Update as UpdateAction};
+use aws_sdk_dynamodb::types::{ConditionCheck, TransactWriteItem, Update as UpdateAction};
 use oncehook_core::plan::{Attr, Update};
 
 use crate::{actions::build, attr, ledger::Ledger};
 
 impl Ledger {
-    /// One change to a row of the user's. Our placeholders begin with `#oh` and `:oh`, which rules may not use.
+    /// One change to a row of the user's, or a check where nothing is changed.
     pub(crate) fn row_update(&self, update: &Update) -> TransactWriteItem {
         let mut names = HashMap::new();
         let mut values = HashMap::new();
         let mut clauses: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let prefix = free_prefix(update);
         let mut name = |attribute: &str| {
-            let placeholder = format!("#oh{}", names.len());
+            let placeholder = format!("#{prefix}{}", names.len());
             names.insert(placeholder.clone(), attribute.to_owned());
             placeholder
         };
         for (attribute, attr) in &update.set {
-            let value = format!(":oh{}", values.len());
+            let value = format!(":{prefix}{}", values.len());
             values.insert(value.clone(), attr::value(attr));
             clauses
                 .entry("SET")
@@ -29,7 +30,7 @@ impl Ledger {
                 .push(format!("{} = {value}", name(attribute)));
         }
         for (attribute, number) in &update.add {
-            let value = format!(":oh{}", values.len());
+            let value = format!(":{prefix}{}", values.len());
             values.insert(value.clone(), attr::n(number.as_str()));
             clauses
                 .entry("ADD")
@@ -59,21 +60,45 @@ impl Ledger {
             .iter()
             .map(|(verb, parts)| format!("{verb} {}", parts.join(", ")))
             .collect();
+        let key = update
+            .key
+            .iter()
+            .map(|(name, attr)| (name.clone(), attr::value(attr)))
+            .collect();
+        let condition = (!conditions.is_empty()).then(|| conditions.join(" AND "));
+        let names = (!names.is_empty()).then_some(names);
+        let values = (!values.is_empty()).then_some(values);
+        if let (true, Some(condition)) = (expression.is_empty(), &condition) {
+            let check = ConditionCheck::builder()
+                .table_name(self.physical(&update.table))
+                .set_key(Some(key))
+                .condition_expression(condition)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values);
+            return TransactWriteItem::builder()
+                .condition_check(build(check.build()))
+                .build();
+        }
         let action = UpdateAction::builder()
             .table_name(self.physical(&update.table))
-            .set_key(Some(
-                update
-                    .key
-                    .iter()
-                    .map(|(name, attr)| (name.clone(), attr::value(attr)))
-                    .collect(),
-            ))
+            .set_key(Some(key))
             .update_expression(expression.join(" "))
-            .set_condition_expression((!conditions.is_empty()).then(|| conditions.join(" AND ")))
-            .set_expression_attribute_names((!names.is_empty()).then_some(names))
-            .set_expression_attribute_values((!values.is_empty()).then_some(values));
+            .set_condition_expression(condition)
+            .set_expression_attribute_names(names)
+            .set_expression_attribute_values(values);
         TransactWriteItem::builder().update(build(action.build())).build()
     }
+}
+
+/// A prefix for our placeholders that no placeholder of the condition has.
+fn free_prefix(update: &Update) -> String {
+    let mut prefix = "oh".to_owned();
+    if let Some(condition) = &update.condition {
+        while condition.expression.contains(&prefix) {
+            prefix.push('h');
+        }
+    }
+    prefix
 }
 
 /// The `#name` placeholders of a condition, each standing for the attribute of its name.

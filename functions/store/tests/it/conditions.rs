@@ -205,3 +205,32 @@ async fn two_actions_on_one_row_that_nobody_combined_fail_the_event() {
     let record = world.new_record(&event("evt_1"), &decision).await;
     assert_eq!(record.outcome, Outcome::Failed);
 }
+
+#[tokio::test]
+async fn an_update_that_changes_nothing_is_a_check() {
+    let world = World::with_account().await;
+    let check = |least| {
+        let mut update = add_if(least, OnCondition::Fail);
+        update.add.clear();
+        apply([rule("credit").update(update).effect("mail")])
+    };
+    let met = world.new_record(&event("evt_1"), &check(0)).await;
+    assert_eq!((met.outcome, met.wakeups.len()), (Outcome::Applied, 1));
+    let unmet = world.new_record(&event("evt_2"), &check(1)).await;
+    assert_eq!((unmet.outcome, unmet.wakeups.len()), (Outcome::Failed, 0));
+    assert_eq!(world.balance().await, 0);
+}
+
+#[tokio::test]
+async fn placeholders_of_a_condition_never_meet_ours() {
+    let world = World::with_account().await;
+    let mut update = add_if(0, OnCondition::Fail);
+    let condition = update.condition.as_mut().unwrap();
+    condition.expression = "attribute_not_exists(#oh0) AND :oh0 = :oh0".to_owned();
+    condition.values = [("oh0".to_owned(), Attr::N(7.into()))].into();
+    let record = world
+        .new_record(&event("evt_1"), &apply([rule("credit").update(update)]))
+        .await;
+    assert_eq!(record.outcome, Outcome::Applied, "{:?}", record.reason);
+    assert_eq!(world.balance().await, 5);
+}
