@@ -90,8 +90,12 @@ impl World {
         let environment = Environment::new(move |name| match name {
             "ONCEHOOK_SECRET_STRIPE" => Some("whsec_for_tests".to_owned()),
             "ONCEHOOK_SECRET_MAIL" => Some("re_for_tests".to_owned()),
+            "ONCEHOOK_SECRET_OTHER" => Some("whsec_dGhlIHNlY3JldCBvZiBhIHRlc3Q=".to_owned()),
             "ONCEHOOK_TABLE_ACCOUNTS" => Some(physical.clone()),
-            name if name.starts_with("ONCEHOOK_URL_") => Some(mail_url.clone()),
+            // A destination named `other` keeps its own address.
+            name if name.starts_with("ONCEHOOK_URL_") && name != "ONCEHOOK_URL_OTHER" => {
+                Some(mail_url.clone())
+            }
             _ => None,
         });
         let mut config = Config::parse(text, "oncehook.toml").unwrap();

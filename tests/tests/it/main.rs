@@ -1,5 +1,6 @@
 //! The whole of Oncehook, tested as its users know it.
 
+mod batches;
 mod crashes;
 mod guarantees;
 mod races;
