@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
-use aws_sdk_dynamodb::config::{Credentials, SharedHttpClient};
+use aws_config::{BehaviorVersion, Region, SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider, SharedHttpClient};
 use aws_smithy_http_client::{
     Builder,
     tls::{Provider, rustls_provider::CryptoMode},
@@ -40,32 +40,28 @@ pub async fn aws() -> (aws_sdk_dynamodb::Client, aws_sdk_sqs::Client) {
     )
 }
 
-/// A client of a DynamoDB on this machine, with credentials that mean nothing.
-#[must_use]
-pub fn local_dynamodb(endpoint: &str) -> aws_sdk_dynamodb::Client {
-    let config = aws_sdk_dynamodb::Config::builder()
+/// What clients of a service on this machine have in common; the credentials mean nothing.
+fn local(endpoint: &str) -> SdkConfig {
+    let credentials = Credentials::new("local", "local", None, None, "local");
+    SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
         .http_client(http())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())
         .region(Region::new("us-east-1"))
         .endpoint_url(endpoint)
-        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
-        .build();
-    aws_sdk_dynamodb::Client::from_conf(config)
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .build()
 }
 
-/// A client of an SQS on this machine, with credentials that mean nothing.
+/// A client of a DynamoDB on this machine.
+#[must_use]
+pub fn local_dynamodb(endpoint: &str) -> aws_sdk_dynamodb::Client {
+    aws_sdk_dynamodb::Client::new(&local(endpoint))
+}
+
+/// A client of an SQS on this machine.
 #[must_use]
 pub fn local_sqs(endpoint: &str) -> aws_sdk_sqs::Client {
-    let config = aws_sdk_sqs::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .http_client(http())
-        .retry_config(RetryConfig::disabled())
-        .timeout_config(timeouts())
-        .region(Region::new("us-east-1"))
-        .endpoint_url(endpoint)
-        .credentials_provider(Credentials::new("local", "local", None, None, "local"))
-        .build();
-    aws_sdk_sqs::Client::from_conf(config)
+    aws_sdk_sqs::Client::new(&local(endpoint))
 }

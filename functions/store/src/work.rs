@@ -16,8 +16,11 @@ use crate::{
     queue::Wakeup,
 };
 
+/// How many items one query asks for: a small answer within its second, whatever the limit.
+const PAGE: i32 = 100;
+
 impl Ledger {
-    /// Open items of one destination and shard that were due before then, oldest first, at most `limit`.
+    /// Open items of one destination and shard that were due before then, oldest first, at most `limit`, read in pages.
     ///
     /// # Errors
     /// When the database is busy or refuses.
@@ -28,30 +31,37 @@ impl Ledger {
         before: Timestamp,
         limit: i32,
     ) -> Result<Vec<Wakeup>, StoreError> {
-        let answer = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .index_name(WORK_INDEX)
-            .key_condition_expression("#work = :work AND work_at <= :before")
-            .expression_attribute_names("#work", "work")
-            .expression_attribute_values(":work", attr::s(keys::open_work(destination, shard)))
-            .expression_attribute_values(":before", attr::millis(before))
-            .limit(limit)
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("due", &error))?;
-        let wakeup = |item: &Item| {
-            Some(Wakeup {
-                key: OutboxKey {
-                    pk: attr::text(item, "pk")?,
-                    sk: attr::text(item, "sk")?,
-                },
-                destination: destination.to_owned(),
-                tenant: String::new(),
-            })
-        };
-        Ok(answer.items().iter().filter_map(wakeup).collect())
+        let mut found: Vec<Wakeup> = Vec::new();
+        let mut from: Option<Item> = None;
+        loop {
+            let left = limit.saturating_sub(i32::try_from(found.len()).unwrap_or(i32::MAX));
+            if left <= 0 {
+                return Ok(found);
+            }
+            let page = self
+                .client
+                .query()
+                .table_name(&self.table)
+                .index_name(WORK_INDEX)
+                .key_condition_expression("#work = :work AND work_at <= :before")
+                .expression_attribute_names("#work", "work")
+                .expression_attribute_values(":work", attr::s(keys::open_work(destination, shard)))
+                .expression_attribute_values(":before", attr::millis(before))
+                .limit(left.min(PAGE))
+                .set_exclusive_start_key(from)
+                .send()
+                .await
+                .map_err(|error| StoreError::from_sdk("due", &error))?;
+            found.extend(
+                page.items()
+                    .iter()
+                    .filter_map(|item| due_wakeup(item, destination)),
+            );
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                return Ok(found);
+            }
+        }
     }
 
     /// Notes which destinations and how many shards there are, and returns all that ever were: an item of a
@@ -178,4 +188,15 @@ impl Ledger {
             .map_err(|error| StoreError::from_sdk("paused_until", &error))?;
         Ok(answer.item().and_then(|item| attr::time(item, "paused_until")))
     }
+}
+
+fn due_wakeup(item: &Item, destination: &str) -> Option<Wakeup> {
+    Some(Wakeup {
+        key: OutboxKey {
+            pk: attr::text(item, "pk")?,
+            sk: attr::text(item, "sk")?,
+        },
+        destination: destination.to_owned(),
+        tenant: String::new(),
+    })
 }

@@ -137,3 +137,26 @@ async fn a_pause_is_never_shortened() {
     }
     assert_eq!(world.ledger.paused_until("app").await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn what_is_due_is_read_in_pages() {
+    let world = World::new().await;
+    let decision = apply((0..80).map(|number| rule(&format!("r{number}")).effect("mail")));
+    for number in 0..7 {
+        world
+            .new_record(&event(&format!("evt_{number}")), &decision)
+            .await;
+    }
+    let mut found = 0;
+    for shard in 0..4 {
+        found += world
+            .ledger
+            .due("mail", shard, later(1), 500)
+            .await
+            .unwrap()
+            .len();
+    }
+    assert_eq!(found, 560);
+    let some = world.ledger.due("mail", 0, later(1), 110).await.unwrap();
+    assert_eq!(some.len(), 110);
+}
