@@ -16,7 +16,7 @@ help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## watch the seven scenes; FAST=1 leaves out the pauses
-	@$(ONCEHOOK) demo
+	@$(CARGO) run --bin oncehook -- demo
 
 test: .venv/ready ## run all tests, SQS over its real protocol included
 	ONCEHOOK_TEST_MINISTACK="$(MINISTACK)" $(CARGO) test --workspace

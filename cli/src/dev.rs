@@ -17,7 +17,7 @@ use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer};
 use oncehook_store::{Ledger, Queue, Wakeup};
 use tokio::{net::TcpListener, sync::mpsc};
 
-use crate::{running::Running, secrets};
+use crate::{configuration, running::Running, secrets, storage};
 
 /// The name of Oncehook's table in the embedded database.
 pub(crate) const TABLE: &str = "oncehook";
@@ -50,16 +50,21 @@ pub(crate) struct Args {
 pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Result<()> {
     start_logs();
     let environment = secrets::environment();
-    let text = std::fs::read_to_string(config_path).with_context(|| {
-        format!(
-            "cannot read {}: give another with --config",
-            config_path.display()
-        )
-    })?;
-    let mut config = Config::parse(&text, &config_path.display().to_string())
-        .map_err(|errors| anyhow::anyhow!("{errors}"))?;
+    let mut config = configuration::load(config_path)?;
     environment.override_urls(&mut config)?;
 
+    if let Ok(other) = Running::read(&args.data)
+        && storage::answers(&other.endpoint).await
+    {
+        anyhow::bail!(
+            "`oncehook dev` already runs in {} at {}: stop it, or give this one another folder with --data",
+            args.data.display(),
+            other.url
+        );
+    }
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], args.port)))
+        .await
+        .with_context(|| format!("port {} is taken: give another with --port", args.port))?;
     std::fs::create_dir_all(&args.data)
         .with_context(|| format!("cannot make the folder {}", args.data.display()))?;
     let database = Database::start(Some(&args.data.join("dynamodb.sqlite")))?;
@@ -77,9 +82,6 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         config.shards,
     );
 
-    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], args.port)))
-        .await
-        .with_context(|| format!("port {} is taken: give another with --port", args.port))?;
     let url = format!("http://{}", listener.local_addr()?);
     let running = Running {
         endpoint: database.endpoint(),
@@ -151,7 +153,7 @@ fn redirect(config: &mut Config, environment: &Environment, mail: &MailServer) -
 fn start_logs() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG").unwrap_or_else(|_| {
         tracing_subscriber::EnvFilter::new(
-            "warn,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error",
+            "warn,dynoxide=error,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error",
         )
     });
     tracing_subscriber::fmt()

@@ -55,8 +55,9 @@ impl Storage {
         match Running::read(&self.data) {
             Ok(running) if answers(&running.endpoint).await => Ok(local(&running.endpoint, running.table)),
             _ => bail!(
-                "`oncehook dev` is not running here: start it, or name its folder with --data; \
-                 for AWS set ONCEHOOK_TABLE or give --table"
+                "`oncehook dev` is not running in {}: start it, or give the folder of a running one with --data; \
+                 for AWS set ONCEHOOK_TABLE or give --table",
+                self.data.display()
             ),
         }
     }
@@ -71,7 +72,7 @@ fn ledger(client: aws_sdk_dynamodb::Client, table: String) -> Ledger {
     Ledger::new(client, table, Default::default(), 1)
 }
 
-async fn answers(endpoint: &str) -> bool {
+pub(crate) async fn answers(endpoint: &str) -> bool {
     let Ok(uri) = endpoint.parse::<Uri>() else {
         return false;
     };

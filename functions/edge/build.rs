@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 fn main() {
     println!("cargo::rerun-if-env-changed=ONCEHOOK_CONFIG");
-    let beside_the_workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../../oncehook.toml");
     let given = std::env::var("ONCEHOOK_CONFIG");
-    let path = PathBuf::from(given.as_deref().unwrap_or(beside_the_workspace));
+    let name = given.as_deref().unwrap_or("oncehook.toml");
+    // A relative path is meant from the workspace, where cargo is called.
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(name);
     println!("cargo::rerun-if-changed={}", path.display());
     let path = match path.canonicalize() {
         Ok(path) => path,
@@ -20,7 +21,7 @@ fn main() {
     let checked = std::fs::read_to_string(&path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))
         .and_then(|text| {
-            oncehook_core::config::Config::parse(&text, "oncehook.toml").map_err(|errors| errors.to_string())
+            oncehook_core::config::Config::parse(&text, name).map_err(|errors| errors.to_string())
         });
     match checked {
         Ok(_) => println!("cargo::rustc-env=ONCEHOOK_EMBEDDED={}", path.display()),

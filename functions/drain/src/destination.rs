@@ -69,16 +69,22 @@ impl fmt::Debug for Destination {
 }
 
 impl Destination {
-    /// A destination with its secret, if there is one.
+    /// A destination with its secret, if there is one. A secret that cannot be used counts as missing: it is mended in
+    /// the environment, and the effects wait for that.
     #[must_use]
     pub fn new(config: DestinationConfig, secret: Option<Secret>, client: Client) -> Self {
         let permits = Permits::new(config.concurrency);
-        Self {
+        let mut destination = Self {
             config,
             secret,
             client,
             permits,
+        };
+        if let Err(Unsendable(reason)) = destination.credentials("check", b"", Timestamp::UNIX_EPOCH) {
+            tracing::error!(destination = %destination.config.name, %reason, "its effects wait until its secret is mended");
+            destination.secret = None;
         }
+        destination
     }
 
     /// What `settle` must know of it.
@@ -152,7 +158,7 @@ impl Destination {
                 value(&idempotency.header, &key)?,
             );
         }
-        for (name, mut value) in self.credentials(item, &body, now)? {
+        for (name, mut value) in self.credentials(&item.idempotency_key, &body, now)? {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -161,7 +167,7 @@ impl Destination {
 
     fn credentials(
         &self,
-        item: &OutboxItem,
+        key: &str,
         body: &[u8],
         now: Timestamp,
     ) -> Result<Vec<(HeaderName, HeaderValue)>, Unsendable> {
@@ -176,7 +182,7 @@ impl Destination {
             }
             Auth::Header(name) => Ok(vec![(header_name(name)?, value(name, secret.expose())?)]),
             Auth::StandardWebhooks => {
-                let signed = sign_standard_webhook(secret, &item.idempotency_key, now, body)
+                let signed = sign_standard_webhook(secret, key, now, body)
                     .map_err(|error| Unsendable(error.to_string()))?;
                 signed
                     .iter()

@@ -94,7 +94,7 @@ fn read(document: &DeTable<'_>, report: &Report<'_>) -> Config {
             "there is no source: write [source.NAME] with `scheme` and `secret`",
         );
     }
-    finish_document(reader);
+    reader.finish();
     Config {
         sources: present(sources),
         tables: present(tables),
@@ -102,11 +102,6 @@ fn read(document: &DeTable<'_>, report: &Report<'_>) -> Config {
         destinations: present(destinations),
         shards: shards.unwrap_or(SHARDS),
     }
-}
-
-fn finish_document(mut reader: Reader<'_>) {
-    "oncehook.toml".clone_into(&mut reader.place);
-    reader.finish();
 }
 
 /// Reads `[KEY.NAME]` for every name.

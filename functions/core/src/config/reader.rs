@@ -63,7 +63,7 @@ impl<'a> Reader<'a> {
 
     /// Notes a mistake about the table as a whole.
     pub(super) fn wrong(&self, message: impl Display) {
-        self.report.at(self.start, format!("{}: {message}", self.place));
+        self.report.at(self.start, self.placed(message));
     }
 
     /// The value of a key, if it is there.
@@ -234,15 +234,22 @@ impl<'a> Reader<'a> {
         for (name, at, _) in self.entries().filter(|(name, ..)| !known.contains(name)) {
             let nearest = suggestion(name, known.iter().copied());
             self.report
-                .at(at, format!("{}: unknown key `{name}`{nearest}", self.place));
+                .at(at, self.placed(format_args!("unknown key `{name}`{nearest}")));
         }
     }
 
     /// Notes a mistake in a value; gives `None`, for the caller to pass on.
     pub(super) fn note<T>(&self, item: &Item<'_>, message: impl Display) -> Option<T> {
-        self.report
-            .at(item.span().start, format!("{}: {message}", self.place));
+        self.report.at(item.span().start, self.placed(message));
         None
+    }
+
+    /// A message after its place; the document itself has none.
+    fn placed(&self, message: impl Display) -> String {
+        match self.place.as_str() {
+            "" => message.to_string(),
+            place => format!("{place}: {message}"),
+        }
     }
 
     fn as_string(&self, key: &str, item: &Item<'_>) -> Option<Found<String>> {

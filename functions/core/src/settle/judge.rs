@@ -55,7 +55,7 @@ pub fn abandon(item: &OutboxItem, first_send: bool, reason: &str) -> Settled {
     Settled {
         unsent: true,
         counted: false,
-        ..ended(item, settlement, None)
+        ..ended(item, settlement, Some(reason.to_owned()))
     }
 }
 
@@ -65,7 +65,11 @@ pub fn park(item: &OutboxItem, reason: &str) -> Settled {
     Settled {
         unsent: true,
         counted: false,
-        ..ended(item, Settlement::Parked(reason.to_owned()), None)
+        ..ended(
+            item,
+            Settlement::Parked(reason.to_owned()),
+            Some(reason.to_owned()),
+        )
     }
 }
 
