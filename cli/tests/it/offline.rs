@@ -196,7 +196,7 @@ fn without_a_receiver_the_answer_is_no() {
         let output = oncehook(folder.path(), &[command]);
         assert_eq!(output.status.code(), Some(1), "{command}");
         assert!(
-            err(&output).contains("`oncehook dev` is not running here"),
+            err(&output).contains("`oncehook dev` is not running in .oncehook"),
             "{}",
             err(&output)
         );

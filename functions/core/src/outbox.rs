@@ -30,7 +30,9 @@ pub struct OutboxItem {
     pub attempts: u32,
     /// When it was committed.
     pub created_at: Timestamp,
-    /// After this, delivery is given up.
+    /// Since when it is due. What lies between this and a claim was our waiting (a pause, a queue), not an attempt.
+    pub due_at: Timestamp,
+    /// After this, delivery is given up; waiting does not count.
     pub give_up_at: Timestamp,
     /// The first time under this key that the request may have reached the destination.
     pub maybe_sent_at: Option<Timestamp>,

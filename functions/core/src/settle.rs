@@ -4,7 +4,7 @@ mod judge;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use judge::{LONGEST_PAUSE, MARGIN, UNAUTHORIZED_PAUSE, abandon, admit, park, settle};
+pub use judge::{LONGEST_PAUSE, MARGIN, UNAUTHORIZED_PAUSE, abandon, admit, park, postpone, settle};
 
 /// What a destination does with keys and failures, from its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

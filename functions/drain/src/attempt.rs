@@ -70,7 +70,7 @@ impl Drain {
             destination = %item.destination, attempt = item.attempts, generation = item.generation,
             outcome = outcome.0, status = outcome.1, ms, settlement = name(&settled.settlement),
             settled = match &written { Ok(Settling::Written) => "written", Ok(Settling::LeaseLost) => "lease_lost", Err(_) => "failed" },
-            error = settled.error.as_deref(),
+            reason = reason(&settled.settlement),
             "attempt"
         );
         if let Some(until) = settled.pause_until
@@ -122,9 +122,10 @@ impl Drain {
             .timeout
             .unsigned_abs()
             .min(of_lease.min(of_invocation).saturating_sub(RESERVE));
-        if time.is_zero() {
+        // A call cut short is one that may have happened: it is put off instead.
+        if time < destination.config.timeout.unsigned_abs() {
             return Ok(Attempt::Unreached {
-                detail: "no time was left in this invocation".to_owned(),
+                detail: "too little time was left in this invocation".to_owned(),
             });
         }
         destination.deliver(item, event, time, now).await
@@ -160,6 +161,14 @@ fn outcome(attempt: &Attempt) -> (&'static str, Option<u16>) {
         Attempt::Throttled { .. } => ("throttled", Some(429)),
         Attempt::Unreached { .. } => ("unreached", None),
         Attempt::Ambiguous { status, .. } => ("ambiguous", *status),
+    }
+}
+
+/// Why a person must look. In our own words: what the destination answered stays in the item.
+fn reason(settlement: &Settlement) -> Option<&str> {
+    match settlement {
+        Settlement::Dead(why) | Settlement::Parked(why) => Some(why),
+        Settlement::Done | Settlement::RetryAt(_) => None,
     }
 }
 

@@ -8,7 +8,10 @@ use std::{panic::AssertUnwindSafe, time::Duration};
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use futures_util::{FutureExt, StreamExt, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
-use oncehook_core::settle::{abandon, park};
+use oncehook_core::{
+    outbox::OutboxItem,
+    settle::{abandon, park, postpone},
+};
 use oncehook_store::{Claim, StoreError, Wakeup};
 use tokio::time::Instant;
 
@@ -22,6 +25,13 @@ const LONGEST_DELAY: SignedDuration = SignedDuration::from_mins(15);
 const BUSY: SignedDuration = SignedDuration::from_secs(5);
 /// A claim that cannot lead to a call.
 const SHORT_LEASE: SignedDuration = SignedDuration::from_secs(30);
+
+/// So long after a commit, its destination may still be on its way here with a deployment.
+const DEPLOYING: SignedDuration = SignedDuration::from_hours(1);
+
+fn age(item: &OutboxItem, now: Timestamp) -> SignedDuration {
+    now.duration_since(item.created_at)
+}
 
 /// What became of the messages of one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -104,8 +114,8 @@ impl Drain {
             .permits
             .paused(&wakeup.destination, &self.ledger, self.clock.now())
             .await?;
-        if let Some(until) = paused {
-            return Ok(self.wake_at(wakeup, until).await);
+        if paused.is_some() {
+            return Ok(End::Deferred);
         }
         // Whoever waits must still find time for a whole call: a call cut short is one that may have happened.
         let whole = RESERVE + destination.config.timeout.unsigned_abs();
@@ -118,12 +128,13 @@ impl Drain {
         };
         // It may have been paused while this item waited.
         let now = self.clock.now();
-        if let Some(until) = destination
+        if destination
             .permits
             .paused(&wakeup.destination, &self.ledger, now)
             .await?
+            .is_some()
         {
-            return Ok(self.wake_at(wakeup, until).await);
+            return Ok(End::Deferred);
         }
         match self.ledger.claim(&wakeup.key, destination.lease(), now).await? {
             Claim::Held(lease, item) if item.destination == wakeup.destination => {
@@ -136,17 +147,25 @@ impl Drain {
                 Ok(End::Settled)
             }
             Claim::Settled | Claim::Gone => Ok(End::Idle),
-            Claim::HeldElsewhere(until) | Claim::NotYet(until) => Ok(self.wake_at(wakeup, until).await),
+            // Not woken again from here: each message would then keep itself alive, and the sweeper adds more.
+            Claim::HeldElsewhere(_) | Claim::NotYet(_) => Ok(End::Deferred),
         }
     }
 
-    /// A destination that is no longer configured: a person decides.
+    /// A destination that is not configured: for a while it may be one that ingest knows and this release does not yet;
+    /// then a person decides.
     async fn unknown(&self, wakeup: &Wakeup) -> Result<End, StoreError> {
         match self
             .ledger
             .claim(&wakeup.key, SHORT_LEASE, self.clock.now())
             .await?
         {
+            Claim::Held(lease, item) if age(&item, self.clock.now()) < DEPLOYING => {
+                let at = self.clock.now() + SignedDuration::from_mins(1);
+                self.record(&lease, &item, &postpone(&item, at), self.clock.now())
+                    .await?;
+                Ok(End::Deferred)
+            }
             Claim::Held(lease, item) => {
                 let reason = format!("the destination `{}` is no longer configured", item.destination);
                 self.record(&lease, &item, &park(&item, &reason), self.clock.now())
@@ -155,7 +174,8 @@ impl Drain {
                 Ok(End::Settled)
             }
             Claim::Settled | Claim::Gone => Ok(End::Idle),
-            Claim::HeldElsewhere(until) | Claim::NotYet(until) => Ok(self.wake_at(wakeup, until).await),
+            // Not woken again from here: each message would then keep itself alive, and the sweeper adds more.
+            Claim::HeldElsewhere(_) | Claim::NotYet(_) => Ok(End::Deferred),
         }
     }
 

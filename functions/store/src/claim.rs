@@ -45,7 +45,8 @@ pub struct Lease {
 }
 
 impl Ledger {
-    /// Claims an item for one attempt. The index is not touched.
+    /// Claims an item for one attempt. The index is not touched. A claim whose answer was lost is recognised as one's
+    /// own, so that an attempt that never was is not taken for one that may have happened.
     ///
     /// # Errors
     /// When the database is busy or refuses.
@@ -57,6 +58,19 @@ impl Ledger {
     ) -> Result<Claim, StoreError> {
         let id = Uuid::new_v4().to_string();
         let until = now + lease;
+        match self.claim_as(key, &id, until, now).await {
+            Err(StoreError::Busy { .. }) => self.claim_as(key, &id, until, now).await,
+            claimed => claimed,
+        }
+    }
+
+    async fn claim_as(
+        &self,
+        key: &OutboxKey,
+        id: &str,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
         let sent = self
             .client
             .update_item()
@@ -74,7 +88,7 @@ impl Ledger {
             )
             .expression_attribute_names("#state", "state")
             .expression_attribute_values(":open", attr::s("open"))
-            .expression_attribute_values(":lease", attr::s(&id))
+            .expression_attribute_values(":lease", attr::s(id))
             .expression_attribute_values(":until", attr::millis(until))
             .expression_attribute_values(":now", attr::millis(now))
             .expression_attribute_values(":one", attr::n(1))
@@ -86,16 +100,20 @@ impl Ledger {
         match sent {
             Ok(answer) => held(key, id, until, &answer.attributes.unwrap_or_default()),
             Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
-                    Ok(failed.item().map_or(Claim::Gone, |item| refused(item, now)))
-                }
+                Some(UpdateItemError::ConditionalCheckFailedException(failed)) => match failed.item() {
+                    None => Ok(Claim::Gone),
+                    Some(item) if attr::text(item, "lease_id").as_deref() == Some(id) => {
+                        held(key, id, until, item)
+                    }
+                    Some(item) => Ok(refused(item, now)),
+                },
                 _ => Err(StoreError::from_sdk("claim", &error)),
             },
         }
     }
 }
 
-fn held(key: &OutboxKey, id: String, until: Timestamp, item: &Item) -> Result<Claim, StoreError> {
+fn held(key: &OutboxKey, id: &str, until: Timestamp, item: &Item) -> Result<Claim, StoreError> {
     let outbox = load(item).ok_or_else(|| StoreError::Broken {
         action: "claim",
         detail: format!("the outbox item {key} lacks a required attribute"),
@@ -103,14 +121,14 @@ fn held(key: &OutboxKey, id: String, until: Timestamp, item: &Item) -> Result<Cl
     let lease = Lease {
         key: key.clone(),
         until,
-        first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id.as_str()),
+        first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id),
         generation: outbox.generation,
         split_body: item
             .get("split_body")
             .and_then(|flag| flag.as_bool().ok())
             .copied()
             .unwrap_or_default(),
-        id,
+        id: id.to_owned(),
     };
     Ok(Claim::Held(lease, Box::new(outbox)))
 }
@@ -142,6 +160,7 @@ pub(crate) fn load(item: &Item) -> Option<OutboxItem> {
         generation: attr::number(item, "generation")?,
         attempts: attr::number(item, "attempts")?,
         created_at: attr::time(item, "created_at")?,
+        due_at: attr::time(item, "work_at").or_else(|| attr::time(item, "created_at"))?,
         give_up_at: attr::time(item, "give_up_at")?,
         maybe_sent_at: attr::time(item, "maybe_sent_at"),
         server_errors: attr::number(item, "server_errors").unwrap_or_default(),

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use aws_sdk_sqs::{error::DisplayErrorContext, types::SendMessageBatchRequestEntry};
+use aws_sdk_sqs::{
+    error::DisplayErrorContext,
+    types::{QueueAttributeName, SendMessageBatchRequestEntry},
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -134,7 +137,7 @@ impl Queue {
             .await
     }
 
-    /// About how many messages wait; unknown for a queue in this process.
+    /// About how many messages wait, delayed ones and those being handled included; unknown for a queue in this process.
     ///
     /// # Errors
     /// When SQS does not say.
@@ -142,18 +145,21 @@ impl Queue {
         let Self::Sqs { client, url } = self else {
             return Ok(None);
         };
-        let name = aws_sdk_sqs::types::QueueAttributeName::ApproximateNumberOfMessages;
+        let counts = [
+            QueueAttributeName::ApproximateNumberOfMessages,
+            QueueAttributeName::ApproximateNumberOfMessagesDelayed,
+            QueueAttributeName::ApproximateNumberOfMessagesNotVisible,
+        ];
         let answer = client
             .get_queue_attributes()
             .queue_url(url)
-            .attribute_names(name.clone())
+            .set_attribute_names(Some(counts.to_vec()))
             .send()
             .await
             .map_err(|error| QueueError(DisplayErrorContext(&error).to_string()))?;
-        Ok(answer
-            .attributes()
-            .and_then(|all| all.get(&name))
-            .and_then(|text| text.parse().ok()))
+        let count = |name| answer.attributes()?.get(name)?.parse::<u64>().ok();
+        let known: Vec<u64> = counts.iter().filter_map(count).collect();
+        Ok((!known.is_empty()).then(|| known.iter().sum()))
     }
 
     async fn send(&self, wakeups: &[Wakeup], delay: Duration) -> Result<(), QueueError> {

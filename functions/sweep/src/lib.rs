@@ -75,6 +75,7 @@ impl Sweep {
 /// When the database fails; the next sweep starts again. A failing queue is only reported.
 pub async fn handle(sweep: &Sweep, now: Timestamp) -> Result<SweepReport, StoreError> {
     let mut report = SweepReport::default();
+    let mut failed = None;
     let known = sweep.ledger.register(&sweep.destinations, sweep.shards).await?;
     report.held_back = match sweep.queue.length().await {
         Ok(length) => length.filter(|length| *length > sweep.queue_limit),
@@ -85,11 +86,15 @@ pub async fn handle(sweep: &Sweep, now: Timestamp) -> Result<SweepReport, StoreE
     };
     if report.held_back.is_none() {
         for (destination, shards) in &known {
-            sweep.destination(destination, *shards, now, &mut report).await?;
+            // One that fails does not keep the others asleep.
+            if let Err(error) = sweep.destination(destination, *shards, now, &mut report).await {
+                tracing::error!(%destination, %error, "not swept");
+                failed = failed.or(Some(error));
+            }
         }
     }
     log(&report);
-    Ok(report)
+    failed.map_or(Ok(report), Err)
 }
 
 impl Sweep {

@@ -260,3 +260,42 @@ async fn guarantee_7_sqs_is_only_a_wake_up() {
     assert_eq!(world.mail.calls().len(), 10, "not even a second call");
     assert_eq!(world.balance("cus_7").await, "1000");
 }
+
+/// Beside guarantee 5: a throttled attempt certainly had no effect, so it opens no window.
+#[tokio::test]
+async fn a_throttled_attempt_opens_no_window() {
+    let world = World::new().await;
+    world.mail.next(Behaviour::Status(429, None));
+    assert_eq!(
+        world
+            .post(&world.signed(&invoice("evt_8", "cus_8", 5)))
+            .await
+            .status,
+        200
+    );
+    world.drain_due().await;
+    world.lose_wakeups();
+    world.clock.advance(SignedDuration::from_hours(25));
+    world.pass(MINUTE * 10, MINUTE).await;
+    assert_eq!(world.stored().await.1[0].state, "done");
+    assert_eq!(world.mail.mails().len(), 1);
+}
+
+/// Beside guarantee 4: time in which Oncehook waited is not time in which a destination failed.
+#[tokio::test]
+async fn waiting_does_not_count_towards_giving_up() {
+    let world = World::new().await;
+    world.mail.next(Behaviour::Status(503, None));
+    assert_eq!(
+        world
+            .post(&world.signed(&invoice("evt_9", "cus_9", 5)))
+            .await
+            .status,
+        200
+    );
+    world.drain_due().await;
+    world.lose_wakeups();
+    world.clock.advance(SignedDuration::from_hours(23));
+    world.pass(MINUTE * 10, MINUTE).await;
+    assert_eq!(world.stored().await.1[0].state, "done");
+}

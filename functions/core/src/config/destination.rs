@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::{Auth, DestinationConfig, Idempotency, reader::Reader, units, url};
 use crate::{
     outbox::{GIVE_UP_AFTER, KeyFormat, KeyShape},
-    settle::OnAmbiguous,
+    settle::{MARGIN, OnAmbiguous},
 };
 
 /// Headers that the delivery sets itself.
@@ -52,9 +52,12 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
     if timeout >= give_up_after {
         reader.wrong("`timeout` must be shorter than `give_up_after`");
     }
-    if let Some(keys) = idempotency.as_ref().filter(|keys| keys.retention <= timeout) {
+    if let Some(keys) = idempotency
+        .as_ref()
+        .filter(|keys| keys.retention <= timeout + MARGIN)
+    {
         reader.wrong(format_args!(
-            "`idempotency.retention` ({}) must be longer than `timeout` ({}), or nothing could be sent twice",
+            "`idempotency.retention` ({}) must be longer than `timeout` ({}) and a minute, or nothing could be sent",
             units::show(keys.retention),
             units::show(timeout)
         ));

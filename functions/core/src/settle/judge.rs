@@ -12,6 +12,8 @@ pub const MARGIN: SignedDuration = SignedDuration::from_secs(60);
 /// The longest that a destination is left alone at a time, whatever `Retry-After` says: one more 429 an hour costs
 /// nothing, a mistaken header of years would.
 pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_hours(1);
+/// How long a throttling destination that names no time is left alone at most: one old item must not stop all others.
+const UNTOLD_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 /// How long a destination that refuses our credentials is left alone.
 pub const UNAUTHORIZED_PAUSE: SignedDuration = SignedDuration::from_mins(5);
 const BASE: SignedDuration = SignedDuration::from_secs(5);
@@ -28,7 +30,7 @@ const SAME_ERRORS: u32 = 3;
 /// it, and neither counts.
 #[must_use]
 pub fn admit(item: &OutboxItem, policy: &Policy, first_send: bool, now: Timestamp) -> Admission {
-    if now >= item.give_up_at && item.attempts > 1 {
+    if now >= item.give_up_at + waited(item, now) && item.attempts > 1 {
         return Admission::Settle(abandon(
             item,
             first_send,
@@ -70,6 +72,16 @@ pub fn park(item: &OutboxItem, reason: &str) -> Settled {
             Settlement::Parked(reason.to_owned()),
             Some(reason.to_owned()),
         )
+    }
+}
+
+/// Leaves an item that this claim did not send for later.
+#[must_use]
+pub fn postpone(item: &OutboxItem, at: Timestamp) -> Settled {
+    Settled {
+        unsent: true,
+        counted: false,
+        ..ended(item, Settlement::RetryAt(at), None)
     }
 }
 
@@ -115,7 +127,8 @@ pub fn settle(
         }
         Attempt::Throttled { retry_after } => {
             settled.unsent = true;
-            pause(&mut settled, retry_after.unwrap_or(backoff), jitter, now, true)
+            let wait = retry_after.unwrap_or(backoff.min(UNTOLD_PAUSE));
+            pause(&mut settled, wait, jitter, now, true)
         }
         Attempt::Unreached { .. } => {
             settled.unsent = true;
@@ -150,6 +163,7 @@ pub fn settle(
             }
         }
     };
+    settled.extend += waited(item, now);
     settled.settlement = retry(item, policy, &settled, first_send, at);
     settled
 }
@@ -175,6 +189,11 @@ fn retry(
         };
     }
     Settlement::RetryAt(at)
+}
+
+/// How long an item has been due without being claimed: time that does not count towards giving up.
+fn waited(item: &OutboxItem, now: Timestamp) -> SignedDuration {
+    now.duration_since(item.due_at).max(SignedDuration::ZERO)
 }
 
 /// Why an item that may have been sent must not be sent at `at`.

@@ -1,5 +1,6 @@
 mod config;
 mod numbers;
+mod outbox;
 mod rules;
 mod settle;
 mod vectors;

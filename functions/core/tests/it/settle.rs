@@ -50,6 +50,7 @@ fn item() -> OutboxItem {
         generation: 0,
         attempts: 1,
         created_at: now(),
+        due_at: now(),
         give_up_at: now() + SignedDuration::from_hours(72),
         maybe_sent_at: Some(now()),
         server_errors: 0,
@@ -210,7 +211,10 @@ fn a_retry_after_the_time_for_delivery_is_given_up_now() {
         settle(&late, &keyed(), &failed(None), true, now(), 0.9).settlement,
         Settlement::Parked(_)
     ));
+    // Due and over: given up. Due for as long as it is over: that was waiting, and waiting does not count.
     let over = late.give_up_at + HOUR;
+    assert_eq!(admit(&late, &keyed(), true, over), Admission::Send);
+    let late = OutboxItem { due_at: over, ..late };
     assert!(matches!(
         admit(&late, &keyed(), true, over),
         Admission::Settle(Settled {

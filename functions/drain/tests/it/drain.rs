@@ -189,11 +189,14 @@ async fn a_throttled_destination_is_left_alone_until_it_asked_for() {
     let mut world = world(Script::Answer(answer.into()), true).await;
     world.wake().await;
     assert!(world.drain.ledger.paused_until("mail").await.unwrap().is_some());
-    world.woken.try_recv().unwrap();
-    world.wake().await;
     let (_, delay) = world.woken.try_recv().unwrap();
     assert!(delay >= Duration::from_secs(60), "{delay:?}");
+    world.wake().await;
     assert_eq!(world.server.requests().len(), 1);
+    assert!(
+        world.woken.try_recv().is_err(),
+        "a message that meets the pause does not keep itself alive"
+    );
 }
 
 #[tokio::test]
@@ -209,6 +212,13 @@ async fn a_missing_secret_pauses_its_destination_and_sends_nothing() {
 async fn a_destination_that_is_no_longer_configured_parks_its_items() {
     let mut world = world(status("200 OK"), true).await;
     world.drain.destinations.clear();
+    world.wake().await;
+    assert_eq!(
+        world.item().await.state,
+        "open",
+        "it may be on its way with a deployment"
+    );
+    world.clock.advance(SignedDuration::from_hours(2));
     world.wake().await;
     assert_eq!(world.item().await.state, "parked");
 }

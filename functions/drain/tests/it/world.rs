@@ -65,6 +65,7 @@ pub(crate) fn item(url: &str) -> OutboxItem {
         generation: 0,
         attempts: 1,
         created_at: now(),
+        due_at: now(),
         give_up_at: now() + SignedDuration::from_hours(72),
         maybe_sent_at: Some(now()),
         server_errors: 0,
