@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
 use toml::de::DeTable;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     reader::Reader,
     report::Report,
     rule::{self, Context},
-    source,
+    source, units,
 };
 
 /// How many ways open items are spread unless the configuration says otherwise.
@@ -81,6 +82,7 @@ fn read(document: &DeTable<'_>, report: &Report<'_>) -> Config {
                 ),
             );
         }
+        outlives(&rule, &context, at, report);
         rules.push(rule);
     }
     let shards = reader.table("outbox").and_then(|table| {
@@ -101,6 +103,33 @@ fn read(document: &DeTable<'_>, report: &Report<'_>) -> Config {
         rules,
         destinations: present(destinations),
         shards: shards.unwrap_or(SHARDS),
+    }
+}
+
+/// An event must be remembered, with its body, for as long as its effects are tried, and a day more.
+fn outlives(rule: &RuleConfig, context: &Context<'_>, at: usize, report: &Report<'_>) {
+    const MORE: SignedDuration = SignedDuration::from_hours(24);
+    let Some(Some(source)) = context.sources.get(&rule.source) else {
+        return;
+    };
+    for effect in &rule.effects {
+        let Some(Some(destination)) = context.destinations.get(&effect.destination) else {
+            continue;
+        };
+        if source.retention < destination.give_up_after + MORE {
+            report.at(
+                at,
+                format!(
+                    "rule `{}`: source `{}` keeps events for {}, and destination `{}` is tried for {}: make `retention` at \
+                     least a day longer than `give_up_after`",
+                    rule.name,
+                    source.name,
+                    units::show(source.retention),
+                    destination.name,
+                    units::show(destination.give_up_after)
+                ),
+            );
+        }
     }
 }
 

@@ -213,3 +213,19 @@ fn a_destination_can_be_sent_elsewhere() {
             .contains("did you mean `mail`?")
     );
 }
+
+#[test]
+fn an_event_is_kept_longer_than_its_effects_are_tried() {
+    let text = include_str!("../../../../oncehook.toml");
+    assert!(Config::parse(text, "oncehook.toml").is_ok());
+    let short = text.replacen(
+        "scheme = \"stripe\"",
+        "scheme = \"stripe\"\nretention = \"3d\"",
+        1,
+    );
+    let errors = Config::parse(&short, "oncehook.toml").unwrap_err().to_string();
+    assert!(
+        errors.contains("make `retention` at least a day longer than `give_up_after`"),
+        "{errors}"
+    );
+}
