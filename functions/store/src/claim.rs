@@ -2,16 +2,17 @@
 
 use aws_sdk_dynamodb::{
     operation::update_item::UpdateItemError,
-    types::{ReturnValue, ReturnValuesOnConditionCheckFailure},
+    types::{ReturnValue, ReturnValuesOnConditionCheckFailure, Update},
 };
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::outbox::OutboxItem;
 use uuid::Uuid;
 
 use crate::{
+    actions::build,
     attr::{self, Item},
     error::StoreError,
-    keys::{OutboxKey, VERSION},
+    keys::{self, OutboxKey, VERSION},
     ledger::Ledger,
 };
 
@@ -98,12 +99,15 @@ impl Ledger {
             .send()
             .await;
         match sent {
-            Ok(answer) => held(key, id, until, &answer.attributes.unwrap_or_default()),
+            Ok(answer) => {
+                self.held(key, id, until, &answer.attributes.unwrap_or_default(), now)
+                    .await
+            }
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => match failed.item() {
                     None => Ok(Claim::Gone),
                     Some(item) if attr::text(item, "lease_id").as_deref() == Some(id) => {
-                        held(key, id, until, item)
+                        self.held(key, id, until, item, now).await
                     }
                     Some(item) => Ok(refused(item, now)),
                 },
@@ -111,26 +115,56 @@ impl Ledger {
             },
         }
     }
-}
 
-fn held(key: &OutboxKey, id: &str, until: Timestamp, item: &Item) -> Result<Claim, StoreError> {
-    let outbox = load(item).ok_or_else(|| StoreError::Broken {
-        action: "claim",
-        detail: format!("the outbox item {key} lacks a required attribute"),
-    })?;
-    let lease = Lease {
-        key: key.clone(),
-        until,
-        first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id),
-        generation: outbox.generation,
-        split_body: item
-            .get("split_body")
-            .and_then(|flag| flag.as_bool().ok())
-            .copied()
-            .unwrap_or_default(),
-        id: id.to_owned(),
-    };
-    Ok(Claim::Held(lease, Box::new(outbox)))
+    async fn held(
+        &self,
+        key: &OutboxKey,
+        id: &str,
+        until: Timestamp,
+        item: &Item,
+        now: Timestamp,
+    ) -> Result<Claim, StoreError> {
+        let outbox = load(item);
+        let lease = Lease {
+            key: key.clone(),
+            until,
+            first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id),
+            generation: outbox.as_ref().map_or(0, |outbox| outbox.generation),
+            split_body: item
+                .get("split_body")
+                .and_then(|flag| flag.as_bool().ok())
+                .copied()
+                .unwrap_or_default(),
+            id: id.to_owned(),
+        };
+        match outbox {
+            Some(outbox) => Ok(Claim::Held(lease, Box::new(outbox))),
+            None => self.park_unreadable(&lease, item, now).await,
+        }
+    }
+
+    /// An item without what an item must have is nobody's to deliver: a person sees it on the parked list.
+    async fn park_unreadable(&self, lease: &Lease, item: &Item, now: Timestamp) -> Result<Claim, StoreError> {
+        let destination = attr::text(item, "destination").unwrap_or_default();
+        let park = Update::builder()
+            .table_name(&self.table)
+            .key("pk", attr::s(&lease.key.pk))
+            .key("sk", attr::s(&lease.key.sk))
+            .update_expression(
+                "SET #state = :parked, reason = :why, #work = :work, work_at = :now REMOVE lease_id, lease_until",
+            )
+            .condition_expression("lease_id = :lease")
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_names("#work", "work")
+            .expression_attribute_values(":parked", attr::s("parked"))
+            .expression_attribute_values(":why", attr::s("the stored item cannot be read"))
+            .expression_attribute_values(":work", attr::s(keys::list_work("parked", &destination)))
+            .expression_attribute_values(":now", attr::millis(now))
+            .expression_attribute_values(":lease", attr::s(&lease.id));
+        self.settle_and_keep(lease, build(park.build())).await?;
+        tracing::error!(item = %lease.key, "parked: the stored item cannot be read");
+        Ok(Claim::Settled)
+    }
 }
 
 fn refused(item: &Item, now: Timestamp) -> Claim {

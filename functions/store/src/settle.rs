@@ -166,7 +166,11 @@ impl Ledger {
     }
 
     /// What a person must see keeps its event and body, too: their expiry goes in the same transaction.
-    async fn settle_and_keep(&self, lease: &Lease, update: Update) -> Result<Settling, StoreError> {
+    pub(crate) async fn settle_and_keep(
+        &self,
+        lease: &Lease,
+        update: Update,
+    ) -> Result<Settling, StoreError> {
         let keep = |sk: &str| {
             let update = Update::builder()
                 .table_name(&self.table)

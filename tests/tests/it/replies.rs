@@ -1,8 +1,16 @@
 //! The design's table of replies.
 
+use std::{sync::Arc, time::Duration};
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use oncehook_local::faults::Fault;
+use jiff::SignedDuration;
+use oncehook_core::{
+    event::Event,
+    plan::{Handler, Plan, PlanError},
+};
+use oncehook_local::{behaviour::Behaviour, faults::Fault, recorder::Recorder};
+use oncehook_store::Queue;
 use oncehook_tests::{CONFIG, RequestParts, World, invoice};
 
 fn empty() -> RequestParts {
@@ -82,5 +90,50 @@ async fn odd_paths_do_not_panic() {
     for source in ["%00", "%ff%fe", "..", "stripe%2f", "a%20b", "%"] {
         let status = world.send(Method::POST, source, &empty()).await.status;
         assert!(matches!(status, 400..=499), "{source}: {status}");
+    }
+}
+
+struct Panics;
+
+impl Handler for Panics {
+    fn plan(&self, _event: &Event) -> Result<Plan, PlanError> {
+        panic!("a bug in a handler")
+    }
+}
+
+#[tokio::test]
+async fn a_panic_in_a_handler_is_500_and_writes_nothing() {
+    let mut world = World::new().await;
+    Arc::get_mut(&mut world.ingest).unwrap().handler = Arc::new(Panics);
+    assert_eq!(
+        world
+            .post(&world.signed(&invoice("evt_p", "cus_p", 1)))
+            .await
+            .status,
+        500
+    );
+    assert!(world.stored().await.0.is_empty());
+    assert!(world.proxy.operations().is_empty());
+}
+
+#[tokio::test]
+async fn a_queue_that_is_down_or_hangs_costs_a_little_latency_and_nothing_else() {
+    let silent = Recorder::start(None).unwrap();
+    for (endpoint, id) in [
+        ("http://127.0.0.1:1".to_owned(), "evt_q1"),
+        (silent.endpoint(), "evt_q2"),
+    ] {
+        silent.next(Behaviour::Hang(Duration::from_secs(60)));
+        let mut world = World::new().await;
+        let client = oncehook_edge::local_sqs(&endpoint);
+        let url = format!("{endpoint}/queue");
+        Arc::get_mut(&mut world.ingest).unwrap().queue = Queue::Sqs { client, url };
+        let answer = world.post(&world.signed(&invoice(id, "cus_q", 1))).await;
+        assert_eq!((answer.status, answer.outcome.as_str()), (200, "applied"));
+        assert_eq!(world.stored().await.1[0].state, "open");
+        world
+            .pass(SignedDuration::from_mins(5), SignedDuration::from_mins(1))
+            .await;
+        assert_eq!(world.stored().await.1[0].state, "done");
     }
 }

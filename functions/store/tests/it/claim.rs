@@ -6,7 +6,7 @@ use oncehook_core::plan::EffectBody;
 use oncehook_store::{Claim, OutboxKey};
 
 use crate::{
-    builders::{n, pk, s},
+    builders::{n, parts, pk, s},
     settle::{ambiguous, done, retry, throttled},
     support::{LEASE, World, later, now},
 };
@@ -159,4 +159,23 @@ async fn of_claims_at_once_one_holds_the_item() {
     assert_eq!(held.count(), 1);
     let item = world.stored(&key).await;
     assert_eq!((n(&item, "attempts"), s(&item, "state").as_str()), (1, "open"));
+}
+
+#[tokio::test]
+async fn an_item_that_cannot_be_read_is_parked_for_a_person() {
+    let world = World::new().await;
+    let key = world.outbox("evt_1").await;
+    let (pk, sk) = parts(&key);
+    world
+        .alter(&pk, &sk, "request", AttributeValue::S("{".to_owned()))
+        .await;
+    let claim = world
+        .ledger
+        .claim(&key, SignedDuration::from_secs(30), now())
+        .await
+        .unwrap();
+    assert_eq!(claim, Claim::Settled);
+    assert_eq!(s(&world.stored(&key).await, "state"), "parked");
+    assert_eq!(world.listed("parked#mail").await.len(), 1);
+    assert!(!world.record("evt_1").await.contains_key("expires_at"));
 }
