@@ -74,7 +74,7 @@ fn distinct(answers: &[Answer]) -> usize {
 }
 
 pub(super) async fn redelivered(stage: &mut Stage) -> anyhow::Result<()> {
-    stage.scene(2, "Minutes later the provider delivers it again, freshly signed.");
+    stage.scene(2, "Later the provider delivers it again, freshly signed.");
     let request = stage.signed(&invoice(INVOICE, "cus_demo", 5000), 2)?;
     let answer = stage.post(&request).await?;
     stage.check("status", answer.status, 200);

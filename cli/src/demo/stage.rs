@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{clock::Clock, config::Config, secret::Secret, verify::Source};
 use oncehook_edge::SystemClock;
 use oncehook_local::mail::MailServer;
-use oncehook_store::{EventFilter, Ledger};
+use oncehook_store::{EventFilter, Ledger, Record};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -252,28 +252,30 @@ impl Stage {
 
     /// Why the first rule of an event was skipped.
     pub(super) async fn why_skipped(&self, id: &str) -> anyhow::Result<String> {
-        let filter = EventFilter {
-            id: Some(id.to_owned()),
-            source: None,
-        };
-        let (events, _) = self.ledger()?.scan(&filter).await?;
-        Ok(events
-            .first()
-            .and_then(|event| event.record.rules.first()?.skipped.clone())
+        let record = self.record(id).await?;
+        Ok(record
+            .rules
+            .into_iter()
+            .find_map(|rule| rule.skipped)
             .unwrap_or_default())
     }
 
     /// Why an event failed.
     pub(super) async fn reason(&self, id: &str) -> anyhow::Result<String> {
+        Ok(self.record(id).await?.reason.unwrap_or_default())
+    }
+
+    async fn record(&self, id: &str) -> anyhow::Result<Record> {
         let filter = EventFilter {
             id: Some(id.to_owned()),
             source: None,
         };
         let (events, _) = self.ledger()?.scan(&filter).await?;
         Ok(events
-            .first()
-            .and_then(|event| event.record.reason.clone())
-            .unwrap_or_default())
+            .into_iter()
+            .next()
+            .with_context(|| format!("no event {id}"))?
+            .record)
     }
 
     /// Mails that went out to a customer.

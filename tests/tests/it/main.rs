@@ -3,6 +3,7 @@
 mod batches;
 mod crashes;
 mod guarantees;
+mod logs;
 mod races;
 mod replies;
 mod sources;
