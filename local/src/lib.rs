@@ -12,4 +12,5 @@ pub mod gateway;
 pub mod mail;
 pub mod queue;
 pub mod recorder;
+pub mod sample;
 mod server;

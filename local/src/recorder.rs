@@ -43,6 +43,7 @@ pub struct Recorder {
     server: Background,
     script: Script,
     received: Arc<Mutex<Vec<Received>>>,
+    answer: Arc<Mutex<serde_json::Value>>,
 }
 
 impl Recorder {
@@ -53,9 +54,10 @@ impl Recorder {
     pub fn start(port: Option<u16>) -> Result<Self> {
         let script = Script::default();
         let received = Arc::new(Mutex::new(Vec::new()));
-        let (next, log) = (script.clone(), Arc::clone(&received));
+        let answer = Arc::new(Mutex::new(json!({})));
+        let (next, log, answers) = (script.clone(), Arc::clone(&received), Arc::clone(&answer));
         let server = Background::serve("recorder", port, move |request| {
-            let (next, log) = (next.clone(), Arc::clone(&log));
+            let (next, log, answers) = (next.clone(), Arc::clone(&log), Arc::clone(&answers));
             async move {
                 let behaviour = next.next();
                 let (head, body) = request.into_parts();
@@ -72,13 +74,15 @@ impl Recorder {
                     body,
                     acted,
                 });
-                behaviour.finish(server::json(StatusCode::OK, &json!({}))).await
+                let answer = answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                behaviour.finish(server::json(StatusCode::OK, &answer)).await
             }
         })?;
         Ok(Self {
             server,
             script,
             received,
+            answer,
         })
     }
 
@@ -86,6 +90,11 @@ impl Recorder {
     #[must_use]
     pub fn endpoint(&self) -> String {
         self.server.endpoint()
+    }
+
+    /// Answers this from now on.
+    pub fn answer(&self, answer: serde_json::Value) {
+        *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }
 
     /// Scripts the next call not yet scripted.

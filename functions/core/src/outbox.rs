@@ -40,6 +40,10 @@ pub struct OutboxItem {
     pub server_errors: u32,
     /// The status of the last such answer.
     pub last_status: Option<u16>,
+    /// How long its event, the body included, is kept for certain; unknown for an item of an odd make.
+    pub kept_until: Option<Timestamp>,
+    /// Its event has been kept beyond that already: it expires only once all its items are done.
+    pub kept: bool,
 }
 
 /// Where an outbox item stands.

@@ -4,7 +4,9 @@ mod judge;
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use judge::{LONGEST_PAUSE, MARGIN, UNAUTHORIZED_PAUSE, abandon, admit, park, postpone, settle};
+pub use judge::{
+    LONGEST_PAUSE, MARGIN, UNAUTHORIZED_PAUSE, UNTOUCHED, abandon, admit, outlives, park, postpone, settle,
+};
 
 /// What a destination does with keys and failures, from its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +93,16 @@ pub enum Settlement {
     Parked(String),
 }
 
+/// How long a destination is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// Nothing is sent before this, a probe aside.
+    pub until: Timestamp,
+    /// From here on single items may be sent as probes; one that is delivered ends the pause. As late as `until` where
+    /// the destination itself named the time.
+    pub probe_from: Timestamp,
+}
+
 /// Everything that settling writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
@@ -102,8 +114,8 @@ pub struct Settled {
     pub counted: bool,
     /// How far `give_up_at` moves, because the destination asked to wait.
     pub extend: SignedDuration,
-    /// The destination takes nothing before this.
-    pub pause_until: Option<Timestamp>,
+    /// The destination is left alone.
+    pub pause: Option<Pause>,
     /// Server errors in a row with one status, after this attempt.
     pub server_errors: u32,
     /// That status.

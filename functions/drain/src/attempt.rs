@@ -59,8 +59,8 @@ impl Drain {
                 Err(Unsendable(reason)) => (abandon(item, lease.first_send, &reason), ("unsendable", None)),
             },
         };
-        if let Some(until) = settled.pause_until {
-            destination.permits.pause(until);
+        if settled.pause.is_some() {
+            destination.permits.note(settled.pause, self.clock.now());
         }
         let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let now = self.clock.now();
@@ -73,16 +73,35 @@ impl Drain {
             reason = reason(&settled.settlement),
             "attempt"
         );
-        if let Some(until) = settled.pause_until
-            && let Err(error) = self.ledger.pause(&item.destination, until).await
-        {
-            tracing::warn!(destination = %item.destination, %error, "the pause is known to this instance only");
-        }
+        self.pause_or_resume(wakeup, destination, &settled).await;
         written?;
         if let Settlement::RetryAt(at) = settled.settlement {
             self.wake_at(wakeup, at).await;
         }
         Ok(End::Settled)
+    }
+
+    /// Tells the other instances of a pause, or that a probe has ended one.
+    async fn pause_or_resume(&self, wakeup: &Wakeup, destination: &Destination, settled: &Settled) {
+        let (name, now) = (&wakeup.destination, self.clock.now());
+        let written = if let Some(pause) = settled.pause {
+            self.ledger.pause(name, pause).await
+        } else if wakeup.probe && settled.settlement == Settlement::Done {
+            match destination.permits.paused(name, &self.ledger, now).await {
+                Ok(Some(pause)) => {
+                    destination.permits.note(None, now);
+                    tracing::info!(destination = %name, "a probe was delivered: the pause is over");
+                    self.ledger.resume(name, pause).await
+                }
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            }
+        } else {
+            Ok(())
+        };
+        if let Err(error) = written {
+            tracing::warn!(destination = %name, %error, "what this instance knows of the destination's pause, others do not");
+        }
     }
 
     async fn call(

@@ -15,7 +15,7 @@ use oncehook_core::{
 use oncehook_store::{Claim, StoreError, Wakeup};
 use tokio::time::Instant;
 
-use crate::Drain;
+use crate::{Drain, destination::Destination};
 
 /// Kept of every invocation and of every lease for what comes after the call.
 pub(crate) const RESERVE: Duration = Duration::from_secs(5);
@@ -110,11 +110,7 @@ impl Drain {
         let Some(destination) = self.destinations.get(&wakeup.destination) else {
             return self.unknown(wakeup).await;
         };
-        let paused = destination
-            .permits
-            .paused(&wakeup.destination, &self.ledger, self.clock.now())
-            .await?;
-        if paused.is_some() {
+        if self.kept_back(wakeup, destination).await? {
             return Ok(End::Deferred);
         }
         // Whoever waits must still find time for a whole call: a call cut short is one that may have happened.
@@ -127,15 +123,10 @@ impl Drain {
             return Ok(self.wake_at(wakeup, self.clock.now() + BUSY).await);
         };
         // It may have been paused while this item waited.
-        let now = self.clock.now();
-        if destination
-            .permits
-            .paused(&wakeup.destination, &self.ledger, now)
-            .await?
-            .is_some()
-        {
+        if self.kept_back(wakeup, destination).await? {
             return Ok(End::Deferred);
         }
+        let now = self.clock.now();
         match self.ledger.claim(&wakeup.key, destination.lease(), now).await? {
             Claim::Held(lease, item) if item.destination == wakeup.destination => {
                 self.attempt(wakeup, destination, &lease, &item, deadline).await
@@ -150,6 +141,16 @@ impl Drain {
             // Not woken again from here: each message would then keep itself alive, and the sweeper adds more.
             Claim::HeldElsewhere(_) | Claim::NotYet(_) => Ok(End::Deferred),
         }
+    }
+
+    /// Whether the destination's pause holds for this wake-up: not for a probe whose time has come.
+    async fn kept_back(&self, wakeup: &Wakeup, destination: &Destination) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        let pause = destination
+            .permits
+            .paused(&wakeup.destination, &self.ledger, now)
+            .await?;
+        Ok(pause.is_some_and(|pause| !wakeup.probe || pause.probe_from > now))
     }
 
     /// A destination that is not configured: for a while it may be one that ingest knows and this release does not yet;
@@ -185,6 +186,10 @@ impl Drain {
         if delay <= LONGEST_DELAY {
             let seconds = delay.unsigned_abs().as_millis().div_ceil(1000);
             let delay = Duration::from_secs(u64::try_from(seconds).unwrap_or_default().max(1));
+            let wakeup = &Wakeup {
+                probe: false,
+                ..wakeup.clone()
+            };
             if let Err(error) = self.queue.wake_after(wakeup, delay).await {
                 tracing::warn!(item = %wakeup.key, %error, "left to the sweeper");
             }

@@ -1,11 +1,12 @@
 //! Who may call a destination now: a bounded number at once, and nobody while it is paused.
 //!
 //! The pause is read from the ledger twice a minute at most, so that a warm delivery costs two round trips to the
-//! database; what this process observes itself counts at once.
+//! database; what this process observes itself counts at once, and until the next look.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
+use oncehook_core::settle::Pause;
 use oncehook_store::{Ledger, StoreError};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
@@ -17,20 +18,20 @@ const FRESH: SignedDuration = SignedDuration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Permits {
     calls: Semaphore,
-    pause: Mutex<Pause>,
+    known: Mutex<Known>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Pause {
-    until: Option<Timestamp>,
-    read_at: Option<Timestamp>,
+struct Known {
+    pause: Option<Pause>,
+    since: Option<Timestamp>,
 }
 
 impl Permits {
     pub(crate) fn new(concurrency: usize) -> Self {
         Self {
             calls: Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS)),
-            pause: Mutex::default(),
+            known: Mutex::default(),
         }
     }
 
@@ -42,29 +43,32 @@ impl Permits {
         timeout_at(until, self.calls.acquire()).await.ok()?.ok()
     }
 
-    /// Until when the destination is paused, if it is.
+    /// The destination's pause, if it is paused.
     pub(crate) async fn paused(
         &self,
         name: &str,
         ledger: &Ledger,
         now: Timestamp,
-    ) -> Result<Option<Timestamp>, StoreError> {
-        let known = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        let ahead = |until: Option<Timestamp>| until.filter(|until| *until > now);
-        if ahead(known.until).is_some() || known.read_at.is_some_and(|read| now.duration_since(read) < FRESH)
-        {
-            return Ok(ahead(known.until));
+    ) -> Result<Option<Pause>, StoreError> {
+        let ahead = |pause: Option<Pause>| pause.filter(|pause| pause.until > now);
+        let known = *self.known();
+        if known.since.is_some_and(|since| now.duration_since(since) < FRESH) {
+            return Ok(ahead(known.pause));
         }
-        let until = ledger.paused_until(name).await?;
-        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        pause.until = pause.until.max(until);
-        pause.read_at = Some(now);
-        Ok(ahead(pause.until))
+        let pause = ledger.paused(name).await?;
+        self.note(pause, now);
+        Ok(ahead(pause))
     }
 
-    /// Notes a pause that this process observed. Never shortens one.
-    pub(crate) fn pause(&self, until: Timestamp) {
-        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
-        pause.until = pause.until.max(Some(until));
+    /// Notes what this process observed or caused: a pause, or the end of one.
+    pub(crate) fn note(&self, pause: Option<Pause>, now: Timestamp) {
+        *self.known() = Known {
+            pause,
+            since: Some(now),
+        };
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -93,6 +93,7 @@ impl Ledger {
                 key,
                 destination: effect.destination.clone(),
                 tenant: stored.event.tenant.clone(),
+                probe: false,
             });
         }
         (actions, wakeups)
@@ -180,6 +181,10 @@ impl Ledger {
             ("created_at", attr::millis(now)),
             ("give_up_at", attr::millis(now + effect.give_up_after)),
             ("event_expires_at", attr::n((now + keep.keys_for).as_second())),
+            (
+                "kept_until",
+                attr::millis(now + keep.keys_for.min(keep.retention)),
+            ),
             ("split_body", AttributeValue::Bool(keep.keys_for > keep.retention)),
             (
                 "work",

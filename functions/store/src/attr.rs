@@ -57,3 +57,10 @@ pub(crate) fn number<T: std::str::FromStr>(item: &Item, name: &str) -> Option<T>
 pub(crate) fn time(item: &Item, name: &str) -> Option<Timestamp> {
     Timestamp::from_millisecond(number(item, name)?).ok()
 }
+
+pub(crate) fn flag(item: &Item, name: &str) -> bool {
+    item.get(name)
+        .and_then(|flag| flag.as_bool().ok())
+        .copied()
+        .unwrap_or_default()
+}

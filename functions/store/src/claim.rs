@@ -130,11 +130,7 @@ impl Ledger {
             until,
             first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id),
             generation: outbox.as_ref().map_or(0, |outbox| outbox.generation),
-            split_body: item
-                .get("split_body")
-                .and_then(|flag| flag.as_bool().ok())
-                .copied()
-                .unwrap_or_default(),
+            split_body: attr::flag(item, "split_body"),
             id: id.to_owned(),
         };
         match outbox {
@@ -161,7 +157,8 @@ impl Ledger {
             .expression_attribute_values(":work", attr::s(keys::list_work("parked", &destination)))
             .expression_attribute_values(":now", attr::millis(now))
             .expression_attribute_values(":lease", attr::s(&lease.id));
-        self.settle_and_keep(lease, build(park.build())).await?;
+        self.write_and_keep(&lease.key, lease.split_body, build(park.build()))
+            .await?;
         tracing::error!(item = %lease.key, "parked: the stored item cannot be read");
         Ok(Claim::Settled)
     }
@@ -199,5 +196,7 @@ pub(crate) fn load(item: &Item) -> Option<OutboxItem> {
         maybe_sent_at: attr::time(item, "maybe_sent_at"),
         server_errors: attr::number(item, "server_errors").unwrap_or_default(),
         last_status: attr::number(item, "last_status"),
+        kept_until: attr::time(item, "kept_until"),
+        kept: attr::flag(item, "kept"),
     })
 }

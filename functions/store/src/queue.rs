@@ -24,6 +24,8 @@ pub struct Wakeup {
     pub destination: String,
     /// Whose event it was: the group of a fair queue.
     pub tenant: String,
+    /// Sent to try a paused destination with one item.
+    pub probe: bool,
 }
 
 /// Why a message is not a wake-up.
@@ -50,6 +52,8 @@ struct Message {
     destination: String,
     #[serde(default)]
     tenant: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    probe: bool,
 }
 
 /// What every version of a message has.
@@ -68,13 +72,15 @@ impl Wakeup {
             key: OutboxKey { pk, sk },
             destination,
             tenant,
+            probe,
         } = self.clone();
         serde_json::json!(Message {
             v: MESSAGE_VERSION,
             pk,
             sk,
             destination,
-            tenant
+            tenant,
+            probe
         })
         .to_string()
     }
@@ -95,12 +101,14 @@ impl Wakeup {
             sk,
             destination,
             tenant,
+            probe,
             ..
         } = message;
         Ok(Self {
             key: OutboxKey { pk, sk },
             destination,
             tenant,
+            probe,
         })
     }
 }

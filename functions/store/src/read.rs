@@ -34,6 +34,8 @@ pub struct EventView {
     pub record: Record,
     /// Its bytes, if still kept.
     pub body: Option<Vec<u8>>,
+    /// When it goes; absent while a person must see it, or one of its effects is still open after long.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// An outbox item as stored.
@@ -137,7 +139,7 @@ impl Ledger {
             .collect())
     }
 
-    async fn partition(&self, pk: &str) -> Result<Vec<Item>, StoreError> {
+    pub(crate) async fn partition(&self, pk: &str) -> Result<Vec<Item>, StoreError> {
         let pages = self
             .client
             .query()
@@ -179,6 +181,7 @@ fn event_view(item: &Item, body: Option<Vec<u8>>) -> Option<EventView> {
         occurred_at: attr::text(item, "occurred_at"),
         record: Record::load(item),
         body,
+        expires_at: attr::number(item, "expires_at").and_then(|at| Timestamp::from_second(at).ok()),
     })
 }
 

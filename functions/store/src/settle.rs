@@ -1,20 +1,20 @@
 //! Recording what an attempt means: one conditional update under the lease.
 
 use aws_sdk_dynamodb::{
-    operation::{transact_write_items::TransactWriteItemsError, update_item::UpdateItemError},
-    types::{TransactWriteItem, Update},
+    operation::update_item::UpdateItemError,
+    types::{AttributeValue, Update},
 };
 use jiff::Timestamp;
 use oncehook_core::{
     outbox::OutboxItem,
-    settle::{Settled, Settlement},
+    settle::{Settled, Settlement, outlives},
 };
 
 use crate::{
     attr::{self, Item},
     claim::Lease,
-    error::{self, StoreError},
-    keys::{self, BODY_SK, EVENT_SK},
+    error::StoreError,
+    keys,
     ledger::Ledger,
 };
 
@@ -36,14 +36,14 @@ struct Expression {
 }
 
 impl Expression {
-    fn set(&mut self, name: &str, value: aws_sdk_dynamodb::types::AttributeValue) {
+    fn set(&mut self, name: &str, value: AttributeValue) {
         self.set.push(format!("#{name} = :{name}"));
         self.values.insert(format!(":{name}"), value);
     }
 }
 
 impl Ledger {
-    /// Settles an attempt. An item that a person must see leaves no expiry behind, neither on itself nor on its event.
+    /// Settles an attempt. An item that may outlive its event keeps it, in the same write; the last one done lets it go.
     ///
     /// # Errors
     /// When the database is busy or refuses; the item's lease then runs out and the item is claimed again.
@@ -55,9 +55,17 @@ impl Ledger {
         now: Timestamp,
     ) -> Result<Settling, StoreError> {
         let update = self.settlement(lease, item, settled, now);
-        if matches!(settled.settlement, Settlement::Parked(_) | Settlement::Dead(_)) {
-            return self.settle_and_keep(lease, update).await;
+        if outlives(item, &settled.settlement) {
+            return self.write_and_keep(&lease.key, lease.split_body, update).await;
         }
+        let settling = self.settle_alone(update).await?;
+        if item.kept && settled.settlement == Settlement::Done {
+            self.let_go(&lease.key.pk, now).await;
+        }
+        Ok(settling)
+    }
+
+    async fn settle_alone(&self, update: Update) -> Result<Settling, StoreError> {
         let sent = self
             .client
             .update_item()
@@ -99,6 +107,9 @@ impl Ledger {
         }
         if !settled.extend.is_zero() {
             write.set("give_up_at", attr::millis(item.give_up_at + settled.extend));
+        }
+        if outlives(item, &settled.settlement) {
+            write.set("kept", AttributeValue::Bool(true));
         }
         let list = |list: &str| attr::s(keys::list_work(list, &item.destination));
         match &settled.settlement {
@@ -163,69 +174,5 @@ impl Ledger {
             .set_expression_attribute_values(Some(write.values))
             .build()
             .unwrap_or_else(|error| unreachable!("a required field of a write is missing: {error}"))
-    }
-
-    /// What a person must see keeps its event and body, too: their expiry goes in the same transaction.
-    pub(crate) async fn settle_and_keep(
-        &self,
-        lease: &Lease,
-        update: Update,
-    ) -> Result<Settling, StoreError> {
-        let keep = |sk: &str| {
-            let update = Update::builder()
-                .table_name(&self.table)
-                .key("pk", attr::s(&lease.key.pk))
-                .key("sk", attr::s(sk))
-                .update_expression("REMOVE expires_at")
-                .condition_expression("attribute_exists(pk)")
-                .build()
-                .unwrap_or_else(|error| unreachable!("a required field of a write is missing: {error}"));
-            TransactWriteItem::builder().update(update).build()
-        };
-        let mut writes = vec![
-            TransactWriteItem::builder().update(update).build(),
-            keep(EVENT_SK),
-        ];
-        if lease.split_body {
-            writes.push(keep(BODY_SK));
-        }
-        loop {
-            let sent = self
-                .client
-                .transact_write_items()
-                .set_transact_items(Some(writes.clone()))
-                .send()
-                .await;
-            let Err(error) = sent else {
-                return Ok(Settling::Written);
-            };
-            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
-                error.as_service_error()
-            else {
-                return Err(StoreError::from_sdk("settle", &error));
-            };
-            let failed: Vec<bool> = cancelled
-                .cancellation_reasons()
-                .iter()
-                .map(|reason| reason.code() == Some("ConditionalCheckFailed"))
-                .collect();
-            match failed.first() {
-                Some(true) => return Ok(Settling::LeaseLost),
-                // The event or its body is gone already: the item alone is settled.
-                Some(false) if failed.contains(&true) => {
-                    let mut position = 0;
-                    writes.retain(|_| {
-                        position += 1;
-                        !failed.get(position - 1).copied().unwrap_or_default()
-                    });
-                }
-                _ => {
-                    return Err(StoreError::Busy {
-                        action: "settle",
-                        detail: error::describe_cancelled(cancelled),
-                    });
-                }
-            }
-        }
     }
 }

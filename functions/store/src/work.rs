@@ -1,11 +1,8 @@
-//! What is due, and the state of destinations: for the sweeper and for permits.
+//! What is due, of which destinations: for the sweep.
 
 use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::{
-    operation::{put_item::PutItemError, update_item::UpdateItemError},
-    types::AttributeValue,
-};
+use aws_sdk_dynamodb::{operation::put_item::PutItemError, types::AttributeValue};
 use jiff::Timestamp;
 
 use crate::{
@@ -15,6 +12,15 @@ use crate::{
     ledger::Ledger,
     queue::Wakeup,
 };
+
+/// An open item whose time has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// What wakes it.
+    pub wakeup: Wakeup,
+    /// Since when it is due.
+    pub since: Timestamp,
+}
 
 /// How many items one query asks for: a small answer within its second, whatever the limit.
 const PAGE: i32 = 100;
@@ -30,8 +36,8 @@ impl Ledger {
         shard: u32,
         before: Timestamp,
         limit: i32,
-    ) -> Result<Vec<Wakeup>, StoreError> {
-        let mut found: Vec<Wakeup> = Vec::new();
+    ) -> Result<Vec<Due>, StoreError> {
+        let mut found: Vec<Due> = Vec::new();
         let mut from: Option<Item> = None;
         loop {
             let left = limit.saturating_sub(i32::try_from(found.len()).unwrap_or(i32::MAX));
@@ -52,11 +58,7 @@ impl Ledger {
                 .send()
                 .await
                 .map_err(|error| StoreError::from_sdk("due", &error))?;
-            found.extend(
-                page.items()
-                    .iter()
-                    .filter_map(|item| due_wakeup(item, destination)),
-            );
+            found.extend(page.items().iter().filter_map(|item| due(item, destination)));
             from = page.last_evaluated_key;
             if from.is_none() {
                 return Ok(found);
@@ -141,62 +143,20 @@ impl Ledger {
             Err(error) => Err(StoreError::from_sdk("register", &error)),
         }
     }
-
-    /// Nothing is sent to a destination before then. Never shortens a pause.
-    ///
-    /// # Errors
-    /// When the database is busy or refuses.
-    pub async fn pause(&self, destination: &str, until: Timestamp) -> Result<(), StoreError> {
-        let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key("pk", attr::s(keys::destination_pk(destination)))
-            .key("sk", attr::s("state"))
-            .update_expression("SET paused_until = :until, v = :v")
-            .condition_expression("attribute_not_exists(paused_until) OR paused_until < :until")
-            .expression_attribute_values(":until", attr::millis(until))
-            .expression_attribute_values(":v", attr::n(keys::VERSION))
-            .send()
-            .await;
-        match sent {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(StoreError::from_sdk("pause", &error)),
-        }
-    }
-
-    /// Until when a destination is paused, if it ever was.
-    ///
-    /// # Errors
-    /// When the database is busy or refuses.
-    pub async fn paused_until(&self, destination: &str) -> Result<Option<Timestamp>, StoreError> {
-        let answer = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .key("pk", attr::s(keys::destination_pk(destination)))
-            .key("sk", attr::s("state"))
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("paused_until", &error))?;
-        Ok(answer.item().and_then(|item| attr::time(item, "paused_until")))
-    }
 }
 
-fn due_wakeup(item: &Item, destination: &str) -> Option<Wakeup> {
-    Some(Wakeup {
+fn due(item: &Item, destination: &str) -> Option<Due> {
+    let wakeup = Wakeup {
         key: OutboxKey {
             pk: attr::text(item, "pk")?,
             sk: attr::text(item, "sk")?,
         },
         destination: destination.to_owned(),
         tenant: String::new(),
+        probe: false,
+    };
+    Some(Due {
+        wakeup,
+        since: attr::time(item, "work_at")?,
     })
 }

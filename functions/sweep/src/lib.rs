@@ -1,13 +1,14 @@
 //! Wakes what is due and was not woken: the reason why no message of the queue matters.
 //!
-//! Reads the index and sends wake-ups. It claims, calls and settles nothing, so that running it twice, or at the same
-//! time as drain, costs a few messages and nothing else.
+//! Reads the index and sends wake-ups, and keeps the events of items that nobody claims from expiring before them. It
+//! claims, calls and settles nothing, so that running it twice, or at the same time as drain, costs a few messages.
 
 use std::collections::BTreeMap;
 
+use futures_util::{TryStreamExt, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
-use oncehook_core::config::Config;
-use oncehook_store::{Ledger, Queue, StoreError, Wakeup};
+use oncehook_core::{config::Config, settle::UNTOUCHED};
+use oncehook_store::{Due, Ledger, Queue, StoreError, Wakeup};
 
 /// Everything that sweeping needs.
 #[derive(Debug)]
@@ -33,8 +34,10 @@ pub struct Sweep {
 pub struct SweepReport {
     /// How many were woken, by destination.
     pub woken: BTreeMap<String, usize>,
-    /// Destinations that are paused: one item each was woken, to try them.
+    /// Destinations that are paused: at most one item each was woken, to try them.
     pub paused: Vec<String>,
+    /// Items that nobody claimed for long: their events are kept beyond their expiry.
+    pub kept: usize,
     /// Nothing was woken, because so many messages wait.
     pub held_back: Option<u64>,
     /// Wake-ups that the queue did not take; the next sweep finds their items again.
@@ -45,6 +48,8 @@ pub struct SweepReport {
 const GRACE: SignedDuration = SignedDuration::from_mins(2);
 const CAP: usize = 500;
 const QUEUE_LIMIT: u64 = 10_000;
+/// So many events are kept at once.
+const AT_ONCE: usize = 10;
 /// A lease outlives its call by 10 s; the rest is for a settlement that is slow to show in the index.
 const BEYOND_CALL: SignedDuration = SignedDuration::from_secs(30);
 
@@ -84,13 +89,11 @@ pub async fn handle(sweep: &Sweep, now: Timestamp) -> Result<SweepReport, StoreE
             None
         }
     };
-    if report.held_back.is_none() {
-        for (destination, shards) in &known {
-            // One that fails does not keep the others asleep.
-            if let Err(error) = sweep.destination(destination, *shards, now, &mut report).await {
-                tracing::error!(%destination, %error, "not swept");
-                failed = failed.or(Some(error));
-            }
+    for (destination, shards) in &known {
+        // One that fails does not keep the others asleep.
+        if let Err(error) = sweep.destination(destination, *shards, now, &mut report).await {
+            tracing::error!(%destination, %error, "not swept");
+            failed = failed.or(Some(error));
         }
     }
     log(&report);
@@ -105,17 +108,22 @@ impl Sweep {
         now: Timestamp,
         report: &mut SweepReport,
     ) -> Result<(), StoreError> {
-        let paused = self
-            .ledger
-            .paused_until(name)
-            .await?
-            .is_some_and(|until| until > now);
-        let cap = if paused { 1 } else { self.cap };
-        let due = self.due(name, shards, now - self.grace, cap).await?;
-        if paused {
-            report.paused.push(name.to_owned());
+        if report.held_back.is_some() {
+            let due = self.due(name, shards, now - UNTOUCHED).await?;
+            return self.keep(&due, now, report).await;
         }
-        for batch in due.chunks(10) {
+        let pause = self.ledger.paused(name).await?.filter(|pause| pause.until > now);
+        let due = self.due(name, shards, now - self.grace).await?;
+        self.keep(&due, now, report).await?;
+        let mut wakeups: Vec<Wakeup> = due.into_iter().map(|due| due.wakeup).collect();
+        if let Some(pause) = pause {
+            report.paused.push(name.to_owned());
+            wakeups.truncate(usize::from(pause.probe_from <= now));
+            for wakeup in &mut wakeups {
+                wakeup.probe = true;
+            }
+        }
+        for batch in wakeups.chunks(10) {
             match self.queue.wake(batch).await {
                 Ok(()) => *report.woken.entry(name.to_owned()).or_default() += batch.len(),
                 Err(error) => {
@@ -127,25 +135,32 @@ impl Sweep {
         Ok(())
     }
 
-    /// The oldest due items, the cap shared between the shards so that none of them starves.
-    async fn due(
-        &self,
-        name: &str,
-        shards: u32,
-        before: Timestamp,
-        cap: usize,
-    ) -> Result<Vec<Wakeup>, StoreError> {
-        let share = cap.div_ceil(usize::try_from(shards.max(1)).unwrap_or(1));
-        let limit = i32::try_from(share.min(self.cap)).unwrap_or(i32::MAX);
+    /// The oldest due items, the cap shared between the shards so that none of them starves; oldest first.
+    async fn due(&self, name: &str, shards: u32, before: Timestamp) -> Result<Vec<Due>, StoreError> {
+        let share = self.cap.div_ceil(usize::try_from(shards.max(1)).unwrap_or(1));
+        let limit = i32::try_from(share).unwrap_or(i32::MAX);
         let mut due = Vec::new();
         for shard in 0..shards {
-            if due.len() >= cap {
-                break;
-            }
             due.extend(self.ledger.due(name, shard, before, limit).await?);
         }
-        due.truncate(cap);
+        due.sort_by_key(|due| due.since);
+        due.truncate(self.cap);
         Ok(due)
+    }
+
+    /// An event never goes before its outbox.
+    async fn keep(&self, due: &[Due], now: Timestamp, report: &mut SweepReport) -> Result<(), StoreError> {
+        let untouched = due.partition_point(|due| due.since <= now - UNTOUCHED);
+        for some in due[..untouched].chunks(AT_ONCE) {
+            let mut keeping = FuturesUnordered::new();
+            for due in some {
+                keeping.push(self.ledger.keep(due, now));
+            }
+            while let Some(kept) = keeping.try_next().await? {
+                report.kept += usize::from(kept);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -153,11 +168,20 @@ fn log(report: &SweepReport) {
     let SweepReport {
         woken,
         paused,
+        kept,
         held_back,
         unsent,
     } = report;
     let total: usize = woken.values().sum();
     let by_destination = serde_json::to_string(woken).unwrap_or_default();
     let paused = paused.join(",");
-    tracing::info!(woken = total, by_destination, paused, held_back, unsent, "sweep");
+    tracing::info!(
+        woken = total,
+        by_destination,
+        paused,
+        kept,
+        held_back,
+        unsent,
+        "sweep"
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use jiff::SignedDuration;
@@ -125,10 +126,15 @@ async fn a_queue_that_is_down_or_hangs_costs_a_little_latency_and_nothing_else()
     ] {
         silent.next(Behaviour::Hang(Duration::from_secs(60)));
         let mut world = World::new().await;
-        let client = oncehook_edge::local_sqs(&endpoint);
+        // Without a limit of its own: what ends the wait is ingest's.
+        let config = oncehook_edge::local_sqs(&endpoint).config().to_builder();
+        let client = aws_sdk_sqs::Client::from_conf(config.timeout_config(TimeoutConfig::disabled()).build());
         let url = format!("{endpoint}/queue");
         Arc::get_mut(&mut world.ingest).unwrap().queue = Queue::Sqs { client, url };
-        let answer = world.post(&world.signed(&invoice(id, "cus_q", 1))).await;
+        let signed = world.signed(&invoice(id, "cus_q", 1));
+        let answer = tokio::time::timeout(Duration::from_secs(20), world.post(&signed))
+            .await
+            .unwrap();
         assert_eq!((answer.status, answer.outcome.as_str()), (200, "applied"));
         assert_eq!(world.stored().await.1[0].state, "open");
         world

@@ -49,6 +49,7 @@ async fn start(program: &str) -> Ministack {
 
 fn wakeup(number: usize) -> Wakeup {
     Wakeup {
+        probe: false,
         key: OutboxKey::from_parts(&format!("event#stripe##evt_{number}"), "outbox#credit#receipt"),
         destination: "mail".to_owned(),
         tenant: format!("acct_{}:live", number % 3),

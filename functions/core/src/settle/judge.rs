@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Admission, Attempt, OnAmbiguous, Policy, Settled, Settlement};
+use super::{Admission, Attempt, OnAmbiguous, Pause, Policy, Settled, Settlement};
 use crate::outbox::OutboxItem;
 
 /// Added to every time-out before the end of the key window: for clocks that differ, and for the destination's own
@@ -14,8 +14,12 @@ pub const MARGIN: SignedDuration = SignedDuration::from_secs(60);
 pub const LONGEST_PAUSE: SignedDuration = SignedDuration::from_hours(1);
 /// How long a throttling destination that names no time is left alone at most: one old item must not stop all others.
 const UNTOLD_PAUSE: SignedDuration = SignedDuration::from_mins(1);
-/// How long a destination that refuses our credentials is left alone.
+/// How long a destination that refuses our credentials is left alone, probes aside.
 pub const UNAUTHORIZED_PAUSE: SignedDuration = SignedDuration::from_mins(5);
+/// An open item that nobody has claimed for so long has its event kept beyond its expiry, by the sweep.
+pub const UNTOUCHED: SignedDuration = SignedDuration::from_hours(12);
+/// How late the sweep may be with that.
+const LATE: SignedDuration = SignedDuration::from_hours(6);
 const BASE: SignedDuration = SignedDuration::from_secs(5);
 const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_hours(1);
 const SHORTEST: SignedDuration = SignedDuration::from_secs(1);
@@ -123,12 +127,21 @@ pub fn settle(
         Attempt::Unauthorized { .. } => {
             settled.unsent = true;
             settled.counted = false;
-            pause(&mut settled, UNAUTHORIZED_PAUSE, jitter, now, true)
+            let at = pause(&mut settled, UNAUTHORIZED_PAUSE, jitter, now);
+            settled.extend = at.duration_since(now);
+            // Nobody asked for silence: another item may find the credentials mended.
+            settled.pause = settled.pause.map(|pause| Pause {
+                probe_from: now,
+                ..pause
+            });
+            at
         }
         Attempt::Throttled { retry_after } => {
             settled.unsent = true;
             let wait = retry_after.unwrap_or(backoff.min(UNTOLD_PAUSE));
-            pause(&mut settled, wait, jitter, now, true)
+            let at = pause(&mut settled, wait, jitter, now);
+            settled.extend = at.duration_since(now);
+            at
         }
         Attempt::Unreached { .. } => {
             settled.unsent = true;
@@ -158,7 +171,7 @@ pub fn settle(
                 };
             }
             match retry_after {
-                Some(wait) => pause(&mut settled, *wait, jitter, now, false),
+                Some(wait) => pause(&mut settled, *wait, jitter, now),
                 None => now + scale(backoff, jitter).max(SHORTEST),
             }
         }
@@ -166,6 +179,20 @@ pub fn settle(
     settled.extend += waited(item, now);
     settled.settlement = retry(item, policy, &settled, first_send, at);
     settled
+}
+
+/// Whether this settlement leaves an item that could still be there when its event expires: then the event is kept, in
+/// the same write. What a person must see always is; what is due again, if the next look at it may come too late.
+#[must_use]
+pub fn outlives(item: &OutboxItem, settlement: &Settlement) -> bool {
+    !item.kept
+        && match settlement {
+            Settlement::Done => false,
+            Settlement::Parked(_) | Settlement::Dead(_) => true,
+            Settlement::RetryAt(at) => item
+                .kept_until
+                .is_none_or(|until| *at + UNTOUCHED + LATE >= until),
+        }
 }
 
 /// Due again at `at`, unless that is too late.
@@ -214,19 +241,13 @@ fn unsafe_at(item: &OutboxItem, policy: &Policy, maybe_sent: bool, at: Timestamp
 }
 
 /// Pauses the destination and returns when this item is due again.
-fn pause(
-    settled: &mut Settled,
-    wait: SignedDuration,
-    jitter: f64,
-    now: Timestamp,
-    extend: bool,
-) -> Timestamp {
+fn pause(settled: &mut Settled, wait: SignedDuration, jitter: f64, now: Timestamp) -> Timestamp {
     let wait = wait.clamp(SHORTEST, LONGEST_PAUSE);
     let at = now + wait + scale(wait.min(SPREAD), jitter);
-    settled.pause_until = Some(now + wait);
-    if extend {
-        settled.extend = at.duration_since(now);
-    }
+    settled.pause = Some(Pause {
+        until: now + wait,
+        probe_from: now + wait,
+    });
     at
 }
 
@@ -236,7 +257,7 @@ fn ended(item: &OutboxItem, settlement: Settlement, error: Option<String>) -> Se
         unsent: false,
         counted: true,
         extend: SignedDuration::ZERO,
-        pause_until: None,
+        pause: None,
         server_errors: item.server_errors,
         last_status: item.last_status,
         error,

@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
     outbox::OutboxItem,
     plan::{EffectBody, RenderedRequest},
-    settle::{Admission, Attempt, MARGIN, OnAmbiguous, Policy, Settled, Settlement, admit, settle},
+    settle::{
+        Admission, Attempt, MARGIN, OnAmbiguous, Pause, Policy, Settled, Settlement, admit, outlives, settle,
+    },
 };
 use proptest::prelude::*;
 
@@ -55,7 +57,29 @@ fn item() -> OutboxItem {
         maybe_sent_at: Some(now()),
         server_errors: 0,
         last_status: None,
+        kept_until: Some(now() + SignedDuration::from_hours(30 * 24)),
+        kept: false,
     }
+}
+
+#[test]
+fn an_item_that_may_outlive_its_event_keeps_it() {
+    let item = item();
+    let expiry = item.kept_until.unwrap();
+    let hours = SignedDuration::from_hours;
+    let again = |before: i64| Settlement::RetryAt(expiry - hours(before));
+    assert!(!outlives(&item, &Settlement::Done));
+    assert!(!outlives(&item, &again(19)), "the sweep comes by in time");
+    assert!(outlives(&item, &again(18)) && outlives(&item, &again(-1)));
+    let seen = [Settlement::Dead(String::new()), Settlement::Parked(String::new())];
+    assert!(seen.iter().all(|settlement| outlives(&item, settlement)));
+    let odd = OutboxItem {
+        kept_until: None,
+        ..item.clone()
+    };
+    assert!(outlives(&odd, &again(500)));
+    let kept = OutboxItem { kept: true, ..item };
+    assert!(!outlives(&kept, &again(0)) && !seen.iter().any(|settlement| outlives(&kept, settlement)));
 }
 
 fn failed(status: Option<u16>) -> Attempt {
@@ -129,7 +153,9 @@ fn bad_credentials_pause_the_destination_and_cost_the_item_nothing() {
         &Attempt::Unauthorized { status: 401 },
     );
     assert!(!settled.counted && settled.unsent);
-    assert_eq!(settled.pause_until, Some(now() + SignedDuration::from_mins(5)));
+    let pause = settled.pause.unwrap();
+    assert_eq!(pause.until, now() + SignedDuration::from_mins(5));
+    assert_eq!(pause.probe_from, now(), "another item may try at once");
     let Settlement::RetryAt(at) = settled.settlement else {
         panic!("{settled:?}")
     };
@@ -145,10 +171,12 @@ fn throttling_pauses_by_retry_after_within_bounds() {
                 retry_after: Some(SignedDuration::from_secs(asked)),
             },
         );
-        assert_eq!(
-            settled.pause_until,
-            Some(now() + SignedDuration::from_secs(pause))
-        );
+        let until = now() + SignedDuration::from_secs(pause);
+        let silence = Pause {
+            until,
+            probe_from: until,
+        };
+        assert_eq!(settled.pause, Some(silence), "the destination named the time");
         assert!(settled.extend >= SignedDuration::from_secs(pause));
     }
 }

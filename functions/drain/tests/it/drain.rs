@@ -3,23 +3,16 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
-use bytes::Bytes;
-use jiff::SignedDuration;
-use oncehook_core::{
-    config::Auth,
-    decide::Decision,
-    event::Event,
-    outbox::{GIVE_UP_AFTER, KeyShape},
-    plan::{Effect, Plan, RulePlan},
-};
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{clock::Clock, config::Auth, settle::Pause};
 use oncehook_drain::{Destination, Drain, handle};
-use oncehook_local::{clock::ManualClock, database::Database};
+use oncehook_local::{clock::ManualClock, database::Database, sample};
 use oncehook_store::{Commit, Keep, Ledger, OutboxView, Queue, Wakeup, create_table};
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     server::{Script, Server, status},
-    world::{config, destination, now, request},
+    world::{config, destination, now},
 };
 
 const PK: &str = "event#stripe#acct#evt_1";
@@ -45,6 +38,7 @@ async fn world(script: Script, secret: bool) -> World {
         key: outbox[0].key.clone(),
         destination: "mail".into(),
         tenant: String::new(),
+        probe: false,
     };
     let (sender, woken) = mpsc::unbounded_channel();
     let config = config(&server.url, Auth::Bearer);
@@ -72,37 +66,8 @@ async fn world(script: Script, secret: bool) -> World {
 }
 
 async fn commit(ledger: &Ledger, url: &str) {
-    let event = Event {
-        source: "stripe".into(),
-        namespace: "stripe".into(),
-        scope: "acct".into(),
-        id: "evt_1".into(),
-        kind: "paid".into(),
-        occurred_at: None,
-        tenant: "acct".into(),
-        id_signed: true,
-        content_type: Some("application/json".into()),
-        body: Bytes::from_static(b"{}"),
-        data: Arc::new(serde_json::json!({})),
-        defect: None,
-    };
-    let effect = Effect {
-        name: "receipt".into(),
-        destination: "mail".into(),
-        request: request(url),
-        key: KeyShape::DEFAULT,
-        give_up_after: GIVE_UP_AFTER,
-    };
-    let rule = RulePlan {
-        rule: "credit".into(),
-        guards: vec![],
-        updates: vec![],
-        effects: vec![effect],
-    };
-    let decision = Decision::Apply(Plan {
-        rules: vec![rule],
-        response: None,
-    });
+    let event = sample::event("evt_1");
+    let decision = sample::decision(url, &["receipt"]);
     let day = SignedDuration::from_hours(24);
     let keep = Keep {
         retention: day,
@@ -188,7 +153,7 @@ async fn a_throttled_destination_is_left_alone_until_it_asked_for() {
     let answer = "HTTP/1.1 429 Slow\r\nretry-after: 60\r\ncontent-length: 0\r\n\r\n";
     let mut world = world(Script::Answer(answer.into()), true).await;
     world.wake().await;
-    assert!(world.drain.ledger.paused_until("mail").await.unwrap().is_some());
+    assert!(world.drain.ledger.paused("mail").await.unwrap().is_some());
     let (_, delay) = world.woken.try_recv().unwrap();
     assert!(delay >= Duration::from_secs(60), "{delay:?}");
     world.wake().await;
@@ -205,7 +170,7 @@ async fn a_missing_secret_pauses_its_destination_and_sends_nothing() {
     world.wake().await;
     assert_eq!(world.item().await.state, "open");
     assert!(world.server.requests().is_empty());
-    assert!(world.drain.ledger.paused_until("mail").await.unwrap().is_some());
+    assert!(world.drain.ledger.paused("mail").await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -221,4 +186,83 @@ async fn a_destination_that_is_no_longer_configured_parks_its_items() {
     world.clock.advance(SignedDuration::from_hours(2));
     world.wake().await;
     assert_eq!(world.item().await.state, "parked");
+}
+
+/// Panics at one call, counted from the first.
+struct FaultyClock {
+    calls: std::sync::atomic::AtomicU32,
+    panics_at: u32,
+}
+
+impl Clock for FaultyClock {
+    fn now(&self) -> Timestamp {
+        let call = self.calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        assert_ne!(call, self.panics_at, "a defect of ours");
+        now()
+    }
+}
+
+#[tokio::test]
+async fn a_panic_costs_its_item_the_lease_and_the_others_nothing() {
+    let mut world = world(status("200 OK"), true).await;
+    world.drain.clock = Arc::new(FaultyClock {
+        calls: 0.into(),
+        panics_at: 0,
+    });
+    let body = world.wakeup.to_json();
+    let answer = world.run(&[body.clone(), body]).await;
+    assert!(answer.batch_item_failures.is_empty());
+    assert_eq!(world.item().await.state, "done", "the second message was handled");
+}
+
+#[tokio::test]
+async fn a_probe_goes_through_a_pause_that_the_destination_did_not_ask_for_and_ends_it() {
+    let world = world(status("200 OK"), true).await;
+    let until = now() + SignedDuration::from_mins(5);
+    let named = Pause {
+        until,
+        probe_from: until,
+    };
+    world.drain.ledger.pause("mail", named).await.unwrap();
+    let probe = Wakeup {
+        probe: true,
+        ..world.wakeup.clone()
+    };
+    world.run(&[probe.to_json()]).await;
+    assert!(world.server.requests().is_empty(), "Retry-After holds for all");
+
+    world.drain.ledger.resume("mail", named).await.unwrap();
+    let ours = Pause {
+        until,
+        probe_from: now(),
+    };
+    world.drain.ledger.pause("mail", ours).await.unwrap();
+    world.clock.advance(SignedDuration::from_secs(31));
+    world.wake().await;
+    assert!(world.server.requests().is_empty(), "an ordinary wake-up waits");
+    world.run(&[probe.to_json()]).await;
+    assert_eq!(world.item().await.state, "done");
+    assert_eq!(world.drain.ledger.paused("mail").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_probe_that_is_refused_renews_the_pause() {
+    let mut world = world(status("401 No"), true).await;
+    world.wake().await;
+    let first = world.drain.ledger.paused("mail").await.unwrap().unwrap();
+    world.clock.advance(SignedDuration::from_mins(4));
+    let (wakeup, _) = world.woken.try_recv().unwrap();
+    assert!(!wakeup.probe);
+    let probe = Wakeup {
+        probe: true,
+        ..wakeup
+    };
+    // Its own item waits for the end of the pause; the sweep would choose one that does not.
+    world.run(&[probe.to_json()]).await;
+    assert_eq!(world.server.requests().len(), 1);
+    world.clock.advance(SignedDuration::from_mins(2));
+    world.run(&[probe.to_json()]).await;
+    assert_eq!(world.server.requests().len(), 2);
+    assert!(world.drain.ledger.paused("mail").await.unwrap().unwrap().until > first.until);
+    assert!(!world.woken.try_recv().unwrap().0.probe, "a retry is no probe");
 }

@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
     config::{Auth, DestinationConfig, Idempotency},
     outbox::{KeyShape, OutboxItem},
-    plan::{EffectBody, RenderedRequest},
     secret::Secret,
     settle::OnAmbiguous,
 };
 use oncehook_drain::{Destination, client};
+use oncehook_local::sample;
 
 pub(crate) fn now() -> Timestamp {
     "2026-12-01T00:00:00Z".parse().unwrap()
@@ -43,16 +43,6 @@ pub(crate) fn destination(config: DestinationConfig) -> Destination {
     Destination::new(config, Some(secret), client().unwrap())
 }
 
-pub(crate) fn request(url: &str) -> RenderedRequest {
-    RenderedRequest {
-        method: "POST".into(),
-        url: url.into(),
-        headers: vec![("x-fixed".into(), "1".into())],
-        content_type: Some("application/json".into()),
-        body: EffectBody::Text("{\"to\":\"ada\"}".into()),
-    }
-}
-
 pub(crate) fn item(url: &str) -> OutboxItem {
     OutboxItem {
         source: "stripe".into(),
@@ -60,7 +50,7 @@ pub(crate) fn item(url: &str) -> OutboxItem {
         rule: "credit".into(),
         effect: "receipt".into(),
         destination: "mail".into(),
-        request: request(url),
+        request: sample::request(url),
         idempotency_key: "key-1".into(),
         generation: 0,
         attempts: 1,
@@ -70,5 +60,7 @@ pub(crate) fn item(url: &str) -> OutboxItem {
         maybe_sent_at: Some(now()),
         server_errors: 0,
         last_status: None,
+        kept_until: None,
+        kept: false,
     }
 }

@@ -1,11 +1,11 @@
 //! What expires, and what does not.
 
 use oncehook_core::decide::Decision;
-use oncehook_store::Keep;
+use oncehook_store::{Keep, Settling};
 
 use crate::{
     builders::{Build, apply, event, n, nothing, pk, rule, unsigned},
-    settle::{dead, done, parked},
+    settle::{dead, done, parked, retry},
     support::{DAY, KEEP, SPLIT, World, later, now},
 };
 
@@ -123,4 +123,86 @@ async fn the_guard_of_a_body_expires_with_the_keys() {
         .iter()
         .find(|item| item["sk"].as_s().unwrap() == "body" && item["pk"].as_s().unwrap().starts_with("body#"));
     assert_eq!(n(guard.unwrap(), "expires_at"), after(SPLIT.keys_for));
+}
+
+#[tokio::test]
+async fn an_event_never_goes_before_its_outbox() {
+    let mut world = World::new().await;
+    for (id, keep) in [("evt_1", KEEP), ("evt_2", SPLIT)] {
+        world.keep = keep;
+        let split = keep.keys_for > keep.retention;
+        let decision = apply([rule("r").effect("mail").effect("app")]);
+        let record = world.new_record(&event(id), &decision).await;
+        let keys: Vec<_> = record.wakeups.iter().map(|wakeup| wakeup.key.clone()).collect();
+        // The body goes first: it decides.
+        let gone = now() + keep.retention;
+        let hours = jiff::SignedDuration::from_hours;
+        let expiry = async || {
+            let body = world.find(&pk(id), "body").await;
+            let of =
+                |item: &crate::support::Item| item.contains_key("expires_at").then(|| n(item, "expires_at"));
+            (of(&world.record(id).await), body.and_then(|body| of(&body)))
+        };
+        let whole = (Some(after(keep.keys_for)), split.then(|| after(keep.retention)));
+        // Early retries change nothing, late ones keep the event, however often.
+        for (at, kept) in [(hours(-19), false), (hours(-17), true), (hours(500), true)] {
+            let (lease, item) = world.claimed(&keys[0], gone + at - hours(1)).await;
+            assert_eq!(item.kept, kept && at > hours(0));
+            let settling = world
+                .ledger
+                .settle(&lease, &item, &retry(gone + at), gone + at)
+                .await;
+            assert_eq!(settling.unwrap(), Settling::Written);
+            assert_eq!(expiry().await == whole, !kept, "{at}");
+            assert_eq!(expiry().await == (None, None), kept, "{at}");
+        }
+        // The other item was never in trouble, and still the event waits for it.
+        let late = gone + hours(501);
+        let (lease, item) = world.claimed(&keys[0], late).await;
+        world.ledger.settle(&lease, &item, &done(), late).await.unwrap();
+        assert_eq!(expiry().await, (None, None));
+        let (lease, item) = world.claimed(&keys[1], late).await;
+        world.ledger.settle(&lease, &item, &done(), late).await.unwrap();
+        let day_left = (late + hours(24)).as_second();
+        let record = after(keep.keys_for).max(day_left);
+        assert_eq!(expiry().await, (Some(record), split.then_some(day_left)));
+    }
+}
+
+#[tokio::test]
+async fn an_item_that_nobody_claims_keeps_its_event_and_loses_no_time() {
+    let mut world = World::new().await;
+    world.keep = SPLIT;
+    let key = world.outbox("evt_1").await;
+    let due = async |before| {
+        let mut found = Vec::new();
+        for shard in 0..4 {
+            found.extend(world.ledger.due("mail", shard, before, 10).await.unwrap());
+        }
+        found.pop()
+    };
+    let found = due(now()).await.unwrap();
+    let give_up = n(&world.stored(&key).await, "give_up_at");
+    let (_, before) = (world.claimed(&key, now()).await, later(10));
+    assert!(
+        !world.ledger.keep(&found, before).await.unwrap(),
+        "somebody claimed it"
+    );
+    assert!(world.ledger.keep(&found, later(1000)).await.unwrap());
+    let item = world.stored(&key).await;
+    assert_eq!(n(&item, "give_up_at"), give_up + 1_000_000);
+    assert_eq!(n(&item, "work_at"), later(1000).as_millisecond());
+    assert!(!world.record("evt_1").await.contains_key("expires_at"));
+    assert!(
+        !world
+            .find(&pk("evt_1"), "body")
+            .await
+            .unwrap()
+            .contains_key("expires_at")
+    );
+    assert!(
+        !world.ledger.keep(&found, later(1001)).await.unwrap(),
+        "it is no longer due since then"
+    );
+    assert_eq!(due(later(1000)).await.unwrap().since, later(1000));
 }

@@ -16,7 +16,7 @@ fn settled(settlement: Settlement) -> Settled {
         unsent: false,
         counted: true,
         extend: SignedDuration::ZERO,
-        pause_until: None,
+        pause: None,
         server_errors: 0,
         last_status: None,
         error: None,

@@ -6,11 +6,14 @@ use oncehook_store::{OutboxKey, Queue, Wakeup, WakeupError};
 use proptest::prelude::*;
 
 fn wakeups() -> impl Strategy<Value = Wakeup> {
-    (".{0,30}", ".{0,30}", ".{0,20}", ".{0,20}").prop_map(|(pk, sk, destination, tenant)| Wakeup {
-        key: OutboxKey::from_parts(&pk, &sk),
-        destination,
-        tenant,
-    })
+    (".{0,30}", ".{0,30}", ".{0,20}", ".{0,20}", any::<bool>()).prop_map(
+        |(pk, sk, destination, tenant, probe)| Wakeup {
+            key: OutboxKey::from_parts(&pk, &sk),
+            destination,
+            tenant,
+            probe,
+        },
+    )
 }
 
 proptest! {

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use oncehook_core::settle::Pause;
+use oncehook_store::Due;
+
 use crate::{
     builders::{Build, apply, event, rule},
     settle::{done, retry},
@@ -35,14 +38,16 @@ async fn due_items_are_spread_over_shards_and_come_oldest_first() {
         let due = world.ledger.due("mail", shard, later(100), 100).await.unwrap();
         assert!(!due.is_empty(), "shard {shard} is empty");
         let mut times = Vec::new();
-        for wakeup in &due {
+        for Due { wakeup, since } in &due {
             assert_eq!(wakeup.destination, "mail");
-            times.push(crate::builders::n(&world.stored(&wakeup.key).await, "work_at"));
+            let at = crate::builders::n(&world.stored(&wakeup.key).await, "work_at");
+            assert_eq!(at, since.as_millisecond());
+            times.push(at);
         }
         assert!(times.is_sorted(), "{times:?}");
         let few = world.ledger.due("mail", shard, later(100), 2).await.unwrap();
         assert_eq!(few, due[..2.min(due.len())]);
-        found.extend(due.into_iter().map(|wakeup| wakeup.key));
+        found.extend(due.into_iter().map(|due| due.wakeup.key));
     }
     found.sort();
     found.dedup();
@@ -64,7 +69,7 @@ async fn only_open_items_that_were_due_before_then_are_due() {
         let mut keys = Vec::new();
         for shard in 0..4 {
             let found = world.ledger.due("mail", shard, before, 10).await.unwrap();
-            keys.extend(found.into_iter().map(|wakeup| wakeup.key));
+            keys.extend(found.into_iter().map(|due| due.wakeup.key));
         }
         keys
     };
@@ -129,13 +134,25 @@ async fn registering_at_once_loses_no_name_for_longer_than_a_round() {
 #[tokio::test]
 async fn a_pause_is_never_shortened() {
     let world = World::new().await;
-    assert_eq!(world.ledger.paused_until("mail").await.unwrap(), None);
+    let pause = |until| Pause {
+        until: later(until),
+        probe_from: later(until / 2),
+    };
+    assert_eq!(world.ledger.paused("mail").await.unwrap(), None);
     for (until, paused) in [(60, 60), (30, 60), (60, 60), (90, 90)] {
-        world.ledger.pause("mail", later(until)).await.unwrap();
-        let found = world.ledger.paused_until("mail").await.unwrap();
-        assert_eq!(found, Some(later(paused)));
+        world.ledger.pause("mail", pause(until)).await.unwrap();
+        let found = world.ledger.paused("mail").await.unwrap();
+        assert_eq!(found, Some(pause(paused)));
     }
-    assert_eq!(world.ledger.paused_until("app").await.unwrap(), None);
+    assert_eq!(world.ledger.paused("app").await.unwrap(), None);
+    world.ledger.resume("mail", pause(89)).await.unwrap();
+    assert_eq!(
+        world.ledger.paused("mail").await.unwrap(),
+        Some(pause(90)),
+        "a longer one has begun"
+    );
+    world.ledger.resume("mail", pause(90)).await.unwrap();
+    assert_eq!(world.ledger.paused("mail").await.unwrap(), None);
 }
 
 #[tokio::test]

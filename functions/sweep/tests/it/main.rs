@@ -2,18 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
-use oncehook_core::{
-    decide::Decision,
-    event::Event,
-    outbox::{GIVE_UP_AFTER, KeyShape},
-    plan::{Effect, EffectBody, Plan, RenderedRequest, RulePlan},
-};
-use oncehook_local::database::Database;
-use oncehook_store::{Commit, Keep, Ledger, Queue, Wakeup, create_table};
+use oncehook_core::settle::Pause;
+use oncehook_local::{database::Database, recorder::Recorder, sample};
+use oncehook_store::{Commit, EventFilter, Keep, Ledger, Queue, Wakeup, create_table};
 use oncehook_sweep::{Sweep, handle};
 use tokio::{sync::mpsc, time::Instant};
 
@@ -53,44 +47,8 @@ async fn world(events: u32) -> World {
 }
 
 async fn commit(ledger: &Ledger, number: u32) {
-    let event = Event {
-        source: "stripe".into(),
-        namespace: "stripe".into(),
-        scope: "acct".into(),
-        id: format!("evt_{number}"),
-        kind: "paid".into(),
-        occurred_at: None,
-        tenant: "acct".into(),
-        id_signed: true,
-        content_type: None,
-        body: Bytes::from_static(b"{}"),
-        data: Arc::new(serde_json::json!({})),
-        defect: None,
-    };
-    let request = RenderedRequest {
-        method: "POST".into(),
-        url: "http://127.0.0.1:1/".into(),
-        headers: vec![],
-        content_type: None,
-        body: EffectBody::Text("{}".into()),
-    };
-    let effect = Effect {
-        name: "receipt".into(),
-        destination: "mail".into(),
-        request,
-        key: KeyShape::DEFAULT,
-        give_up_after: GIVE_UP_AFTER,
-    };
-    let rule = RulePlan {
-        rule: "credit".into(),
-        guards: vec![],
-        updates: vec![],
-        effects: vec![effect],
-    };
-    let decision = Decision::Apply(Plan {
-        rules: vec![rule],
-        response: None,
-    });
+    let event = sample::event(&format!("evt_{number}"));
+    let decision = sample::decision("http://127.0.0.1:1/", &["receipt"]);
     let day = SignedDuration::from_hours(24);
     let keep = Keep {
         retention: day,
@@ -127,18 +85,73 @@ async fn what_was_never_woken_is_woken_after_the_grace_and_not_before() {
 }
 
 #[tokio::test]
-async fn a_paused_destination_gets_one_probe() {
-    let world = world(7).await;
+async fn a_paused_destination_gets_one_probe_unless_it_named_the_time() {
+    let mut world = world(7).await;
     let later = now() + SignedDuration::from_mins(5);
-    world
-        .sweep
-        .ledger
-        .pause("mail", later + SignedDuration::from_mins(5))
-        .await
-        .unwrap();
-    let report = handle(&world.sweep, later).await.unwrap();
-    assert_eq!(report.woken, [("mail".to_owned(), 1)].into());
-    assert_eq!(report.paused, ["mail"]);
+    let until = later + SignedDuration::from_mins(5);
+    for (probe_from, woken) in [(later, 1), (until, 0)] {
+        let pause = Pause { until, probe_from };
+        world.sweep.ledger.resume("mail", pause).await.unwrap();
+        world.sweep.ledger.pause("mail", pause).await.unwrap();
+        let report = handle(&world.sweep, later).await.unwrap();
+        assert_eq!(report.woken.get("mail").copied().unwrap_or_default(), woken);
+        assert_eq!(report.paused, ["mail"]);
+    }
+    assert!(world.woken.try_recv().unwrap().0.probe);
+    assert!(world.woken.try_recv().is_err());
+}
+
+/// As SQS answers when so many messages wait.
+async fn long_queue(world: &mut World, length: u64) -> Recorder {
+    let sqs = Recorder::start(None).unwrap();
+    sqs.answer(serde_json::json!({ "Attributes": { "ApproximateNumberOfMessages": length.to_string() } }));
+    world.sweep.queue = Queue::Sqs {
+        client: oncehook_edge::local_sqs(&sqs.endpoint()),
+        url: format!("{}/1/wakeups", sqs.endpoint()),
+    };
+    sqs
+}
+
+#[tokio::test]
+async fn nothing_is_woken_while_the_queue_is_long() {
+    let mut world = world(3).await;
+    let later = now() + SignedDuration::from_mins(5);
+    for (length, held_back) in [(10_001, Some(10_001)), (10_000, None)] {
+        let sqs = long_queue(&mut world, length).await;
+        let report = handle(&world.sweep, later).await.unwrap();
+        assert_eq!(report.held_back, held_back);
+        assert_eq!(
+            sqs.received().len() > 1,
+            held_back.is_none(),
+            "messages were sent"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_event_is_kept_beyond_its_expiry_while_nobody_claims_its_items() {
+    let mut world = world(3).await;
+    let expiry = async |world: &World| {
+        let (events, outbox) = world.sweep.ledger.scan(&EventFilter::default()).await.unwrap();
+        let expiring = events.iter().filter(|event| event.expires_at.is_some()).count();
+        (expiring, outbox.iter().filter(|view| view.item.kept).count())
+    };
+    let hours = SignedDuration::from_hours;
+    handle(&world.sweep, now() + hours(11)).await.unwrap();
+    assert_eq!(expiry(&world).await, (3, 0));
+    // Whatever holds them up: a pause without end ...
+    let pause = Pause {
+        until: now() + hours(900),
+        probe_from: now() + hours(900),
+    };
+    world.sweep.ledger.pause("mail", pause).await.unwrap();
+    // ... or a queue that nobody empties.
+    let _sqs = long_queue(&mut world, 50_000).await;
+    let report = handle(&world.sweep, now() + hours(12)).await.unwrap();
+    assert_eq!((report.kept, report.woken.len()), (3, 0));
+    assert_eq!(expiry(&world).await, (0, 3));
+    let again = handle(&world.sweep, now() + hours(13)).await.unwrap();
+    assert_eq!(again.kept, 0, "not again before half a day has passed");
 }
 
 #[tokio::test]

@@ -1,0 +1,202 @@
+//! An event never goes before its outbox: what keeps it beyond its expiry, and what lets it go again.
+//!
+//! An event is given its expiry at commit. An item that may still be there by then takes the expiry away, in the write
+//! that shows it: a settlement, or the sweep's for an item that nobody has claimed for long. The last item done gives
+//! it back. A crash between the two keeps an event too long, never too short.
+
+use aws_sdk_dynamodb::{
+    operation::transact_write_items::TransactWriteItemsError,
+    types::{AttributeValue, TransactWriteItem, Update},
+};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::{
+    actions::build,
+    attr::{self, Item},
+    error::{self, StoreError},
+    keys::{BODY_SK, EVENT_SK, OutboxKey, VERSION},
+    ledger::Ledger,
+    settle::Settling,
+    work::Due,
+};
+
+/// A kept event that is let go after its expiry is still there for so long, for people who look.
+const LEFT: SignedDuration = SignedDuration::from_hours(24);
+
+impl Ledger {
+    /// Keeps the event of an open item that has been due for long, whatever holds the item up: a pause without end, a
+    /// drain that is switched off. The item counts as due from `now` on; its time to give up moves along. Returns
+    /// whether there was such an item.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn keep(&self, due: &Due, now: Timestamp) -> Result<bool, StoreError> {
+        let key = &due.wakeup.key;
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key("pk", attr::s(&key.pk))
+            .key("sk", attr::s(&key.sk))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(|error| StoreError::from_sdk("keep", &error))?;
+        let Some(item) = answer.item.filter(|item| still_due(item, due)) else {
+            return Ok(false);
+        };
+        let waited = now.duration_since(due.since).as_millis();
+        let touch = Update::builder()
+            .table_name(&self.table)
+            .key("pk", attr::s(&key.pk))
+            .key("sk", attr::s(&key.sk))
+            .update_expression("SET kept = :yes, work_at = :now, give_up_at = give_up_at + :waited")
+            .condition_expression(
+                "#state = :open AND work_at = :since \
+                 AND (attribute_not_exists(lease_until) OR lease_until <= :now)",
+            )
+            .expression_attribute_names("#state", "state")
+            .expression_attribute_values(":yes", AttributeValue::Bool(true))
+            .expression_attribute_values(":open", attr::s("open"))
+            .expression_attribute_values(":now", attr::millis(now))
+            .expression_attribute_values(":since", attr::millis(due.since))
+            .expression_attribute_values(":waited", attr::n(waited));
+        let kept = self
+            .write_and_keep(key, attr::flag(&item, "split_body"), build(touch.build()))
+            .await?;
+        Ok(kept == Settling::Written)
+    }
+
+    /// Writes an item and takes the expiry off its event and body, in one transaction.
+    pub(crate) async fn write_and_keep(
+        &self,
+        key: &OutboxKey,
+        split_body: bool,
+        update: Update,
+    ) -> Result<Settling, StoreError> {
+        let keep = |sk: &str| {
+            let update = Update::builder()
+                .table_name(&self.table)
+                .key("pk", attr::s(&key.pk))
+                .key("sk", attr::s(sk))
+                .update_expression("REMOVE expires_at")
+                .condition_expression("attribute_exists(pk)");
+            TransactWriteItem::builder().update(build(update.build())).build()
+        };
+        let mut writes = vec![
+            TransactWriteItem::builder().update(update).build(),
+            keep(EVENT_SK),
+        ];
+        if split_body {
+            writes.push(keep(BODY_SK));
+        }
+        loop {
+            let sent = self
+                .client
+                .transact_write_items()
+                .set_transact_items(Some(writes.clone()))
+                .send()
+                .await;
+            let Err(error) = sent else {
+                return Ok(Settling::Written);
+            };
+            let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+                error.as_service_error()
+            else {
+                return Err(StoreError::from_sdk("settle", &error));
+            };
+            let failed: Vec<bool> = cancelled
+                .cancellation_reasons()
+                .iter()
+                .map(|reason| reason.code() == Some("ConditionalCheckFailed"))
+                .collect();
+            match failed.first() {
+                Some(true) => return Ok(Settling::LeaseLost),
+                // The event or its body is gone already: the item alone is written.
+                Some(false) if failed.contains(&true) => {
+                    let mut position = 0;
+                    writes.retain(|_| {
+                        position += 1;
+                        !failed.get(position - 1).copied().unwrap_or_default()
+                    });
+                }
+                _ => {
+                    return Err(StoreError::Busy {
+                        action: "settle",
+                        detail: error::describe_cancelled(cancelled),
+                    });
+                }
+            }
+        }
+    }
+
+    /// A kept item is done. If it was the last one, the event expires again; otherwise the others are told to see to
+    /// that. A failure is only logged: the event then stays.
+    pub(crate) async fn let_go(&self, pk: &str, now: Timestamp) {
+        if let Err(error) = self.try_let_go(pk, now).await {
+            tracing::warn!(event = pk, %error, "the event is kept for ever: its expiry could not be written");
+        }
+    }
+
+    async fn try_let_go(&self, pk: &str, now: Timestamp) -> Result<(), StoreError> {
+        let items = self.partition(pk).await?;
+        let outbox = || items.iter().filter(|item| sk(item).starts_with("outbox#"));
+        let state = |item: &Item| attr::text(item, "state").unwrap_or_default();
+        let left: Vec<&Item> = outbox()
+            .filter(|item| !matches!(state(item).as_str(), "done" | "discarded"))
+            .collect();
+        for item in &left {
+            if !attr::flag(item, "kept") {
+                let set = attr::item([(":yes", AttributeValue::Bool(true))]);
+                self.touch(item, "SET kept = :yes", set).await?;
+            }
+        }
+        if !left.is_empty() {
+            return Ok(());
+        }
+        let first = |name: &str| outbox().filter_map(|item| attr::number::<i64>(item, name)).max();
+        let record_expiry = first("event_expires_at").unwrap_or_default();
+        let body_expiry = first("kept_until").map_or(record_expiry, |millis| millis / 1000);
+        for item in &items {
+            let expiry = match sk(item).as_str() {
+                EVENT_SK => record_expiry,
+                BODY_SK => body_expiry,
+                _ => continue,
+            };
+            let at = expiry.max((now + LEFT).as_second());
+            let set = attr::item([(":at", attr::n(at))]);
+            self.touch(item, "SET expires_at = :at", set).await?;
+        }
+        Ok(())
+    }
+
+    /// Changes an item that must still be there.
+    async fn touch(&self, item: &Item, update: &str, values: Item) -> Result<(), StoreError> {
+        let key = item
+            .iter()
+            .filter(|(name, _)| matches!(name.as_str(), "pk" | "sk"))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(key))
+            .update_expression(update)
+            .condition_expression("attribute_exists(pk)")
+            .set_expression_attribute_values(Some(values))
+            .send()
+            .await
+            .map(|_| ())
+            .map_err(|error| StoreError::from_sdk("let go", &error))
+    }
+}
+
+fn sk(item: &Item) -> String {
+    attr::text(item, "sk").unwrap_or_default()
+}
+
+fn still_due(item: &Item, due: &Due) -> bool {
+    attr::number::<u32>(item, "v").is_some_and(|v| v <= VERSION)
+        && attr::text(item, "state").as_deref() == Some("open")
+        && attr::time(item, "work_at") == Some(due.since)
+}
