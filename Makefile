@@ -10,7 +10,15 @@ DYNAMODB_PORT ?= 8000
 ONCEHOOK := $(CARGO) run -q --bin oncehook --
 MINISTACK := $(CURDIR)/.venv/bin/ministack
 
-.PHONY: help demo test test-dynamodb-local lint check dev build doc
+# The environment of samconfig.toml that build, deploy, logs and destroy are for.
+STAGE ?= test
+# SAM, cargo-lambda and zig come from a private environment; cargo is your own.
+TOOLS := $(CURDIR)/.tools
+SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
+STAGE_PYTHON := $(TOOLS)/bin/python
+
+.PHONY: help demo test test-dynamodb-local lint check dev binaries doc \
+  tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -43,17 +51,84 @@ check: ## check oncehook.toml
 dev: ## receive webhooks on this machine, port 3000; ARGS="--port 4000" passes options
 	@$(ONCEHOOK) dev $(ARGS)
 
-build: ## build the release binaries
+binaries: ## build the release binaries for this machine
 	$(CARGO) build --release --workspace
 
 doc: ## build the crates' documentation
 	$(CARGO) doc --workspace --no-deps
 
-# A private Python for the tests' SQS. Works with Debian's python3-venv, or with pip alone.
+# --- Deployment. STAGE=live takes the other environment of samconfig.toml; ARGS="..." goes to sam. ---
+
+tools: .tools/ready ## install SAM, cargo-lambda, zig and cfn-lint into .tools/
+
+validate: .tools/ready ## check the template with SAM and cfn-lint; needs no account
+	AWS_DEFAULT_REGION="$${AWS_DEFAULT_REGION:-us-east-1}" $(SAM) validate --lint
+	$(TOOLS)/bin/cfn-lint template.yaml
+
+build: check-stage ## build the functions for Lambda, for arm64 unless STAGE says otherwise
+	$(SAM) build --config-env $(STAGE)
+
+deploy: account build ## check, build and deploy the stack of STAGE; asks before it changes anything
+	$(SAM) deploy --config-env $(STAGE) $(ARGS)
+
+logs: account ## follow the functions' logs; ARGS="--name Ingest" for one function
+	$(SAM) logs --config-env $(STAGE) --tail $(ARGS)
+
+destroy: account ## delete the stack of STAGE; its tables and secrets stay
+	@$(STAGE_PYTHON) infra/stage.py kept $(STAGE)
+	$(SAM) delete --config-env $(STAGE) $(ARGS)
+
+check-stage: .tools/ready
+	@$(ONCEHOOK) check $$($(STAGE_PYTHON) infra/stage.py parameters $(STAGE))
+
+account: .tools/ready
+	@$(STAGE_PYTHON) infra/stage.py account $(STAGE)
+
+# --- The functions in Lambda's containers, on this machine. docs/deployment.md says how they reach a database. ---
+
+invoke: docker ## run a function on a fixture: EVENT=applied, FUNCTION=Drain; needs Docker and `make local-aws`
+	@test -n "$(EVENT)" || { echo "Which event? make invoke EVENT=NAME, where NAME is one of:"; \
+	  ls events/*.json 2>/dev/null | xargs -rn1 basename -s .json | sed 's/^/  /'; exit 1; }
+	@$(MAKE) --no-print-directory local-build
+	@$(ONCEHOOK) event $(EVENT) | infra/local-sam.sh invoke $(or $(FUNCTION),Ingest) -e - $(ARGS)
+
+start-api: docker local-build ## serve the API on port 3001 from Lambda's containers; needs Docker and `make local-aws`
+	@infra/local-sam.sh start-api --port 3001 $(ARGS)
+
+sam-local: docker local-build .venv/ready ## run every fixture in Lambda's containers, then the API with curl; needs Docker
+	@MINISTACK="$(MINISTACK)" TOOLS="$(TOOLS)" ONCEHOOK="$(ONCEHOOK)" infra/local-aws.sh infra/sam-local.sh
+
+local-aws: .venv/ready .tools/ready ## DynamoDB and SQS for `make invoke` and `make start-api`, port 4566, until Ctrl-C
+	@MINISTACK="$(MINISTACK)" TOOLS="$(TOOLS)" infra/local-aws.sh
+
+# Built for this machine's own processor: Docker needs no emulation. In a folder of its own, so that it is never deployed.
+LOCAL_ARCH := $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
+LOCAL_BUILD := .aws-sam/local
+
+local-build: check .tools/ready
+	@AWS_DEFAULT_REGION=us-east-1 $(SAM) build --build-dir $(LOCAL_BUILD) --parameter-overrides Architecture=$(LOCAL_ARCH)
+	@$(STAGE_PYTHON) infra/local.py template $(LOCAL_BUILD)
+
+docker:
+	@command -v docker >/dev/null || { echo "This target runs Lambda's own containers and needs Docker: install Docker \
+	Engine, Docker Desktop or Colima. Without it, 'make dev' and 'make test' run the same handlers."; exit 1; }
+	@docker info >/dev/null 2>&1 || { echo "Docker is installed, but its engine does not answer: start it (Linux: sudo \
+	systemctl start docker, and your user in the group docker), then try again. Without it, 'make dev' and 'make test' run \
+	the same handlers."; exit 1; }
+
+# --- Private Pythons: .venv for the tests' SQS, .tools for deployment. With Debian's python3-venv, or with pip alone. ---
+
 .venv/ready: infra/requirements.txt
-	@rm -rf .venv
-	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || { rm -rf .venv; $(PYTHON) -m venv --without-pip .venv; }
-	@if [ -x .venv/bin/pip ]; then pip=(.venv/bin/pip); \
-	else pip=($(PYTHON) -m pip --python .venv/bin/python); fi; \
-	"$${pip[@]}" install --quiet --disable-pip-version-check -r infra/requirements.txt
-	@touch $@
+	@$(call python_environment,.venv,infra/requirements.txt)
+
+.tools/ready: infra/requirements-deploy.txt
+	@echo "Installing SAM, cargo-lambda, zig and cfn-lint into .tools/ (800 MB, once) .."
+	@$(call python_environment,.tools,infra/requirements-deploy.txt)
+
+define python_environment
+rm -rf $(1); \
+$(PYTHON) -m venv $(1) >/dev/null 2>&1 || { rm -rf $(1); $(PYTHON) -m venv --without-pip $(1); }; \
+if [ -x $(1)/bin/pip ]; then pip=($(1)/bin/pip); else pip=($(PYTHON) -m pip --python $(1)/bin/python); fi; \
+"$${pip[@]}" install --quiet --disable-pip-version-check -r $(2); \
+touch $(1)/ready
+endef

@@ -1,0 +1,79 @@
+"""What the Makefile asks about an environment of samconfig.toml.
+
+    stage.py parameters STAGE   prints its parameters for `oncehook check`
+    stage.py account STAGE      prints the account and Region it would meet, or what is missing and what to do
+    stage.py kept STAGE         prints what `sam delete` leaves, with the commands that would remove it
+"""
+
+import sys
+from pathlib import Path
+
+import boto3
+import tomlkit
+from botocore.exceptions import BotoCoreError, ClientError
+
+CONFIGURATION = Path(__file__).resolve().parent.parent / "samconfig.toml"
+
+NO_CREDENTIALS = """\
+No AWS credentials that work: {why}
+Log in with one of
+  aws sso login --profile NAME, then export AWS_PROFILE=NAME
+  aws configure
+  export AWS_ACCESS_KEY_ID=.. AWS_SECRET_ACCESS_KEY=.. (and AWS_SESSION_TOKEN if they are temporary)
+and try again."""
+NO_REGION = "No AWS Region is set: export AWS_DEFAULT_REGION=eu-central-1, say, or give your profile one, and try again."
+
+
+def settings(stage):
+    environments = tomlkit.parse(CONFIGURATION.read_text()).unwrap()
+    if stage not in environments:
+        names = ", ".join(name for name, value in environments.items() if isinstance(value, dict))
+        sys.exit(f"samconfig.toml has no environment `{stage}`, only {names}: choose one with STAGE=..")
+    return environments[stage].get("global", {}).get("parameters", {})
+
+
+def parameters(stage):
+    overrides = settings(stage).get("parameter_overrides", [])
+    if isinstance(overrides, str):
+        overrides = overrides.split()
+    for override in overrides:
+        print(f"--parameter={override}")
+
+
+def account(stage):
+    wanted = settings(stage)
+    try:
+        session = boto3.Session(profile_name=wanted.get("profile"), region_name=wanted.get("region"))
+        if not session.region_name:
+            sys.exit(NO_REGION)
+        number = session.client("sts").get_caller_identity()["Account"]
+    except (BotoCoreError, ClientError) as error:
+        sys.exit(NO_CREDENTIALS.format(why=error))
+    print(f"Stack {wanted['stack_name']}, account {number}, Region {session.region_name}")
+    return session, wanted["stack_name"]
+
+
+def kept(stage):
+    session, stack = account(stage)
+    try:
+        resources = session.client("cloudformation").describe_stack_resources(StackName=stack)["StackResources"]
+    except ClientError as error:
+        sys.exit(f"Nothing to delete: {error.response['Error']['Message']}")
+    tables = [one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::DynamoDB::Table"]
+    print(f"These stay when {stack} is deleted. When nobody needs them any more, remove them by hand:")
+    for table in tables:
+        print(f"  aws dynamodb update-table --table-name {table} --no-deletion-protection-enabled")
+        print(f"  aws dynamodb delete-table --table-name {table}")
+    print(f"  aws ssm delete-parameter --name /oncehook/{stack}/secrets")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["parameters", stage]:
+            parameters(stage)
+        case ["account", stage]:
+            account(stage)
+        case ["kept", stage]:
+            kept(stage)
+        case _:
+            sys.exit(__doc__)
