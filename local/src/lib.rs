@@ -10,6 +10,7 @@ pub mod database;
 pub mod faults;
 pub mod gateway;
 pub mod mail;
+pub mod parameters;
 pub mod queue;
 pub mod recorder;
 pub mod sample;

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_http::Body;
 use oncehook_core::{clock::Clock, config::Config, rules::Rules, verify::Source};
 use oncehook_drain::Drain;
-use oncehook_edge::{Environment, Secrets};
+use oncehook_edge::{Environment, SecretStore, Secrets};
 use oncehook_ingest::Ingest;
 use oncehook_local::{clock::ManualClock, database::Database, faults::Proxy, gateway, mail::MailServer};
 use oncehook_store::{EventFilter, EventView, Ledger, OutboxView, Queue, Wakeup};
@@ -116,26 +116,18 @@ impl World {
         let queue = Queue::Local(sender);
         let secrets = Secrets::read(&config, &environment);
         let rules = Arc::new(Rules::new(&config).unwrap());
-        let mut sources = secrets.sources(&config);
         let source = Source::new(&config.sources["stripe"], secrets.all("stripe")).unwrap();
-        sources.retain(|name, _| config.sources.contains_key(name));
+        let secrets = Arc::new(SecretStore::fixed(secrets));
         let time: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let ingest = Ingest::new(
             &config,
-            sources,
+            Arc::clone(&secrets),
             rules,
             behind.clone(),
             queue.clone(),
             Arc::clone(&time),
         );
-        let drain = Drain::new(
-            &config,
-            |name| secrets.first(name),
-            behind.clone(),
-            queue.clone(),
-            time,
-        )
-        .unwrap();
+        let drain = Drain::new(&config, secrets, behind.clone(), queue.clone(), time).unwrap();
         let sweep = Sweep::new(&config, behind, queue);
         Self {
             _database: database,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::SignedDuration;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_drain::Drain;
-use oncehook_edge::{Environment, Secrets, SystemClock};
+use oncehook_edge::{Environment, SecretStore, Secrets, SystemClock};
 use oncehook_ingest::Ingest;
 use oncehook_store::{Ledger, Queue, Wakeup};
 use oncehook_sweep::Sweep;
@@ -32,12 +32,11 @@ pub(super) fn start(
     environment: &Environment,
 ) -> anyhow::Result<Parts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let secrets = Secrets::read(config, environment);
+    let secrets = Arc::new(SecretStore::fixed(Secrets::read(config, environment)));
     let rules = super::rules(config)?;
-    let sources = secrets.sources(config);
     let ingest = Ingest::new(
         config,
-        sources,
+        Arc::clone(&secrets),
         rules,
         ledger.clone(),
         queue.clone(),
@@ -45,7 +44,7 @@ pub(super) fn start(
     );
     let drain = Drain::new(
         config,
-        |name| secrets.first(name),
+        secrets,
         ledger.clone(),
         queue.clone(),
         Arc::clone(&clock),

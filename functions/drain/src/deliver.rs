@@ -8,7 +8,7 @@ use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use jiff::Timestamp;
-use oncehook_core::{outbox::OutboxItem, settle::Attempt};
+use oncehook_core::{outbox::OutboxItem, secret::Secret, settle::Attempt};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{destination::Destination, retry_after::retry_after};
@@ -45,7 +45,11 @@ impl Destination {
         deadline: Duration,
         now: Timestamp,
     ) -> Result<Attempt, Unsendable> {
-        let request = self.request(item, event, now)?;
+        let secret = self.secret();
+        if secret.is_none() && self.config.secret.is_some() {
+            return Ok(Attempt::Unauthorized { status: 401 });
+        }
+        let request = self.request(item, event, secret.as_ref(), now)?;
         let end = Instant::now() + deadline;
         let attempt = match timeout_at(end, self.client.request(request)).await {
             Err(_) => ambiguous(format!("no answer within {} ms", deadline.as_millis())),
@@ -55,13 +59,19 @@ impl Destination {
             Ok(Err(error)) => ambiguous(chain(&error)),
             Ok(Ok(answer)) => {
                 let wait = BODY.min(end.saturating_duration_since(Instant::now()));
-                self.classify(answer, now, wait).await
+                self.classify(answer, secret.as_ref(), now, wait).await
             }
         };
         Ok(attempt)
     }
 
-    async fn classify(&self, answer: Response<Incoming>, now: Timestamp, wait: Duration) -> Attempt {
+    async fn classify(
+        &self,
+        answer: Response<Incoming>,
+        secret: Option<&Secret>,
+        now: Timestamp,
+        wait: Duration,
+    ) -> Attempt {
         let status = answer.status();
         let retry_after = retry_after(answer.headers(), now);
         // Read even where it does not matter: hanging up early can abort the destination's work.
@@ -70,7 +80,10 @@ impl Destination {
         match status {
             status if status.is_success() => Attempt::Delivered { status: code },
             StatusCode::TOO_MANY_REQUESTS => Attempt::Throttled { retry_after },
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Attempt::Unauthorized { status: code },
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                self.note_refusal();
+                Attempt::Unauthorized { status: code }
+            }
             StatusCode::REQUEST_TIMEOUT
             | StatusCode::CONFLICT
             | StatusCode::LOCKED
@@ -80,26 +93,26 @@ impl Destination {
             },
             status if status.is_client_error() => Attempt::Refused {
                 status: code,
-                detail: self.shorten(&text),
+                detail: shorten(secret, &text),
             },
             _ => Attempt::Ambiguous {
                 status: Some(code),
                 retry_after,
-                detail: self.shorten(&text),
+                detail: shorten(secret, &text),
             },
         }
     }
+}
 
-    /// One short line, without the secret should the destination repeat it.
-    fn shorten(&self, text: &[u8]) -> String {
-        let mut text = String::from_utf8_lossy(text).into_owned();
-        if let Some(secret) = &self.secret {
-            text = text.replace(secret.expose(), "[secret]");
-        }
-        let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-        let line: String = line.take(KEPT).collect();
-        line.trim().to_owned()
+/// One short line, without the secret should the destination repeat it.
+fn shorten(secret: Option<&Secret>, text: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(text).into_owned();
+    if let Some(secret) = secret {
+        text = text.replace(secret.expose(), "[secret]");
     }
+    let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let line: String = line.take(KEPT).collect();
+    line.trim().to_owned()
 }
 
 async fn read(mut body: Incoming, wait: Duration) -> Bytes {

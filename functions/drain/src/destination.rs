@@ -1,6 +1,13 @@
 //! One API to call: its configuration, its secret, its client and its permits. Builds requests; sends none.
 
-use std::{fmt, io, time::Duration};
+use std::{
+    fmt, io,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, header};
@@ -55,9 +62,17 @@ pub fn client() -> io::Result<Client> {
 pub struct Destination {
     /// As configured.
     pub config: DestinationConfig,
-    pub(crate) secret: Option<Secret>,
+    secret: RwLock<Given>,
+    /// It refused its secret, which may therefore have been changed.
+    refused: AtomicBool,
     pub(crate) client: Client,
     pub(crate) permits: Permits,
+}
+
+/// The secret that was given, and whether it can be used.
+struct Given {
+    secret: Option<Secret>,
+    usable: bool,
 }
 
 impl fmt::Debug for Destination {
@@ -69,22 +84,46 @@ impl fmt::Debug for Destination {
 }
 
 impl Destination {
-    /// A destination with its secret, if there is one. A secret that cannot be used counts as missing: it is mended in
-    /// the environment, and the effects wait for that.
+    /// A destination with its secret, if there is one. A secret that cannot be used counts as missing: the effects wait
+    /// until it is mended.
     #[must_use]
     pub fn new(config: DestinationConfig, secret: Option<Secret>, client: Client) -> Self {
-        let permits = Permits::new(config.concurrency);
-        let mut destination = Self {
+        let given = Given::new(&config, secret);
+        Self {
+            permits: Permits::new(config.concurrency),
             config,
-            secret,
+            secret: RwLock::new(given),
+            refused: AtomicBool::new(false),
             client,
-            permits,
-        };
-        if let Err(Unsendable(reason)) = destination.credentials("check", b"", Timestamp::UNIX_EPOCH) {
-            tracing::error!(destination = %destination.config.name, %reason, "its effects wait until its secret is mended");
-            destination.secret = None;
         }
-        destination
+    }
+
+    /// Takes the secret as it is now.
+    pub(crate) fn renew(&self, secret: Option<Secret>) {
+        let text = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+        let mut given = self.secret.write().unwrap_or_else(PoisonError::into_inner);
+        if text(&given.secret) != text(&secret) {
+            *given = Given::new(&self.config, secret);
+        }
+    }
+
+    /// The secret to call it with.
+    pub(crate) fn secret(&self) -> Option<Secret> {
+        let given = self.secret.read().unwrap_or_else(PoisonError::into_inner);
+        given.secret.clone().filter(|_| given.usable)
+    }
+
+    /// Notes that it refused its secret.
+    pub(crate) fn note_refusal(&self) {
+        self.refused.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn forget_refusal(&self) {
+        self.refused.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn was_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// What `settle` must know of it.
@@ -105,7 +144,7 @@ impl Destination {
     /// The name of the secret that is configured and not there.
     #[must_use]
     pub fn missing_secret(&self) -> Option<&str> {
-        self.config.secret.as_deref().filter(|_| self.secret.is_none())
+        self.config.secret.as_deref().filter(|_| self.secret().is_none())
     }
 
     /// How long a claim is held: one call and the time to settle it.
@@ -118,6 +157,7 @@ impl Destination {
         &self,
         item: &OutboxItem,
         event: Option<EventBody>,
+        secret: Option<&Secret>,
         now: Timestamp,
     ) -> Result<Request<Full<Bytes>>, Unsendable> {
         let rendered = &item.request;
@@ -158,37 +198,59 @@ impl Destination {
                 value(&idempotency.header, &key)?,
             );
         }
-        for (name, mut value) in self.credentials(&item.idempotency_key, &body, now)? {
+        for (name, mut value) in credentials(&self.config.auth, secret, &item.idempotency_key, &body, now)? {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
         Ok(request)
     }
+}
 
-    fn credentials(
-        &self,
-        key: &str,
-        body: &[u8],
-        now: Timestamp,
-    ) -> Result<Vec<(HeaderName, HeaderValue)>, Unsendable> {
-        let Some(secret) = &self.secret else {
-            return Ok(Vec::new());
-        };
-        match &self.config.auth {
-            Auth::None => Ok(Vec::new()),
-            Auth::Bearer => {
-                let bearer = value("authorization", &format!("Bearer {}", secret.expose()))?;
-                Ok(vec![(header::AUTHORIZATION, bearer)])
-            }
-            Auth::Header(name) => Ok(vec![(header_name(name)?, value(name, secret.expose())?)]),
-            Auth::StandardWebhooks => {
-                let signed = sign_standard_webhook(secret, key, now, body)
-                    .map_err(|error| Unsendable(error.to_string()))?;
-                signed
-                    .iter()
-                    .map(|(name, text)| Ok((header_name(name)?, value(name, text)?)))
-                    .collect()
-            }
+impl Given {
+    fn new(config: &DestinationConfig, secret: Option<Secret>) -> Self {
+        let checked = secret.as_ref().map(|secret| check_secret(config, secret));
+        if let Some(Err(Unsendable(reason))) = &checked {
+            tracing::error!(destination = %config.name, %reason, "its effects wait until its secret is mended");
+        }
+        Self {
+            secret,
+            usable: matches!(checked, Some(Ok(()))),
+        }
+    }
+}
+
+/// Whether a destination can be called with a secret.
+///
+/// # Errors
+/// With the reason, which shows nothing of the secret.
+pub fn check_secret(config: &DestinationConfig, secret: &Secret) -> Result<(), Unsendable> {
+    credentials(&config.auth, Some(secret), "check", b"", Timestamp::UNIX_EPOCH).map(|_| ())
+}
+
+fn credentials(
+    auth: &Auth,
+    secret: Option<&Secret>,
+    key: &str,
+    body: &[u8],
+    now: Timestamp,
+) -> Result<Vec<(HeaderName, HeaderValue)>, Unsendable> {
+    let Some(secret) = secret else {
+        return Ok(Vec::new());
+    };
+    match auth {
+        Auth::None => Ok(Vec::new()),
+        Auth::Bearer => {
+            let bearer = value("authorization", &format!("Bearer {}", secret.expose()))?;
+            Ok(vec![(header::AUTHORIZATION, bearer)])
+        }
+        Auth::Header(name) => Ok(vec![(header_name(name)?, value(name, secret.expose())?)]),
+        Auth::StandardWebhooks => {
+            let signed = sign_standard_webhook(secret, key, now, body)
+                .map_err(|error| Unsendable(error.to_string()))?;
+            signed
+                .iter()
+                .map(|(name, text)| Ok((header_name(name)?, value(name, text)?)))
+                .collect()
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) enum End {
 }
 
 /// Drains a batch of wake-ups. All work ends before `deadline`, the end of the invocation.
-pub async fn handle(drain: &Drain, event: SqsEvent, deadline: Instant) -> SqsBatchResponse {
+pub(crate) async fn handle(drain: &Drain, event: SqsEvent, deadline: Instant) -> SqsBatchResponse {
     let mut counts = Counts::default();
     let mut response = SqsBatchResponse::default();
     let mut work = FuturesUnordered::new();

@@ -12,21 +12,24 @@ mod retry_after;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
+use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use oncehook_core::{
     clock::Clock,
     config::{Config, DestinationConfig},
-    secret::Secret,
 };
+use oncehook_edge::{SecretStore, Why};
 use oncehook_store::{Ledger, Queue};
+use tokio::time::Instant;
 
 pub use deliver::{EventBody, Unsendable};
-pub use destination::{Client, Destination, client};
-pub use handler::handle;
+pub use destination::{Client, Destination, check_secret, client};
 
 /// Everything that draining needs.
 pub struct Drain {
     /// The configured destinations, by name.
     pub destinations: BTreeMap<String, Destination>,
+    /// Their secrets.
+    pub secrets: Arc<SecretStore>,
     /// The table.
     pub ledger: Ledger,
     /// The queue of wake-ups.
@@ -44,20 +47,21 @@ impl fmt::Debug for Drain {
 }
 
 impl Drain {
-    /// A drain for every destination of a configuration; `secret` finds the value of a secret by its name.
+    /// A drain for every destination of a configuration.
     ///
     /// # Errors
     /// When the system's root certificates cannot be read.
     pub fn new(
         config: &Config,
-        secret: impl Fn(&str) -> Option<Secret>,
+        secrets: Arc<SecretStore>,
         ledger: Ledger,
         queue: Queue,
         clock: Arc<dyn Clock>,
     ) -> std::io::Result<Self> {
         let client = client()?;
+        let current = secrets.current();
         let destination = |config: &DestinationConfig| {
-            let secret = config.secret.as_deref().and_then(&secret);
+            let secret = config.secret.as_deref().and_then(|name| current.first(name));
             (
                 config.name.clone(),
                 Destination::new(config.clone(), secret, client.clone()),
@@ -66,9 +70,40 @@ impl Drain {
         let destinations = config.destinations.values().map(destination).collect();
         Ok(Self {
             destinations,
+            secrets,
             ledger,
             queue,
             clock,
         })
     }
+
+    /// Reads the secrets again if it is time, and hands them to the destinations. A destination that refused its
+    /// secret is paused; this comes before the next call to it.
+    async fn renew_secrets(&self) {
+        if !self.secrets.can_change() {
+            return;
+        }
+        let now = self.clock.now();
+        let mut destinations = self.destinations.values();
+        if destinations.clone().any(Destination::was_refused) && self.secrets.refresh(Why::Refused, now).await
+        {
+            self.destinations.values().for_each(Destination::forget_refusal);
+        }
+        if destinations.any(|destination| destination.missing_secret().is_some()) {
+            self.secrets.refresh(Why::Missing, now).await;
+        }
+        self.secrets.refresh(Why::Old, now).await;
+        let current = self.secrets.current();
+        for destination in self.destinations.values() {
+            let name = destination.config.secret.as_deref();
+            destination.renew(name.and_then(|name| current.first(name)));
+        }
+    }
+}
+
+/// Drains a batch of wake-ups, with secrets that are not old. All work ends before `deadline`, the end of the
+/// invocation.
+pub async fn handle(drain: &Drain, event: SqsEvent, deadline: Instant) -> SqsBatchResponse {
+    drain.renew_secrets().await;
+    handler::handle(drain, event, deadline).await
 }

@@ -22,13 +22,7 @@ async fn main() -> Result<(), Error> {
 
 async fn start() -> anyhow::Result<Drain> {
     let edge = oncehook_edge::start().await?;
-    let secrets = edge.secrets;
-    Drain::new(
-        &edge.config,
-        |name| secrets.first(name),
-        edge.ledger,
-        edge.queue,
-        edge.clock,
-    )
-    .context("the root certificates of this system")
+    let secrets = edge.secrets().await;
+    Drain::new(&edge.config, secrets, edge.ledger, edge.queue, edge.clock)
+        .context("the root certificates of this system")
 }

@@ -26,18 +26,14 @@ fn timeouts() -> TimeoutConfig {
         .build()
 }
 
-/// Clients with the credentials, Region and endpoints of the environment.
-pub async fn aws() -> (aws_sdk_dynamodb::Client, aws_sdk_sqs::Client) {
-    let config = aws_config::defaults(BehaviorVersion::latest())
+/// What all clients have in common, with the credentials, Region and endpoints of the environment.
+pub(crate) async fn aws() -> SdkConfig {
+    aws_config::defaults(BehaviorVersion::latest())
         .http_client(http())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())
         .load()
-        .await;
-    (
-        aws_sdk_dynamodb::Client::new(&config),
-        aws_sdk_sqs::Client::new(&config),
-    )
+        .await
 }
 
 /// What clients of a service on this machine have in common; the credentials mean nothing.
@@ -64,4 +60,10 @@ pub fn local_dynamodb(endpoint: &str) -> aws_sdk_dynamodb::Client {
 #[must_use]
 pub fn local_sqs(endpoint: &str) -> aws_sdk_sqs::Client {
     aws_sdk_sqs::Client::new(&local(endpoint))
+}
+
+/// A client of a Systems Manager on this machine.
+#[must_use]
+pub fn local_ssm(endpoint: &str) -> aws_sdk_ssm::Client {
+    aws_sdk_ssm::Client::new(&local(endpoint))
 }

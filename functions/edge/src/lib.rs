@@ -8,7 +8,9 @@
 
 mod clients;
 mod environment;
+mod parameter;
 mod secrets;
+mod store;
 
 use std::sync::Arc;
 
@@ -17,9 +19,10 @@ use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
 
-pub use clients::{aws, local_dynamodb, local_sqs};
+pub use clients::{local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, variable};
-pub use secrets::Secrets;
+pub use secrets::{Malformed, Secrets};
+pub use store::{SecretStore, Why};
 
 /// Everything a function starts with.
 #[derive(Debug)]
@@ -30,10 +33,28 @@ pub struct Edge {
     pub ledger: Ledger,
     /// The queue of wake-ups.
     pub queue: Queue,
-    /// The secrets that are there.
-    pub secrets: Secrets,
     /// The system's clock.
     pub clock: Arc<SystemClock>,
+    aws: aws_config::SdkConfig,
+    environment: Environment,
+}
+
+/// The variable with the name of the parameter that holds the secrets. Where it is not set, each secret has a variable
+/// of its own.
+pub const SECRETS_PARAMETER: &str = "ONCEHOOK_SECRETS_PARAMETER";
+
+impl Edge {
+    /// Reads the secrets, for a function that needs them. Succeeds without any: what needs one says so.
+    pub async fn secrets(&self) -> Arc<SecretStore> {
+        let parameter = self.environment.get(SECRETS_PARAMETER);
+        Arc::new(match parameter.filter(|name| !name.trim().is_empty()) {
+            Some(name) => {
+                let client = aws_sdk_ssm::Client::new(&self.aws);
+                SecretStore::open(client, name, self.clock.now()).await
+            }
+            None => SecretStore::fixed(Secrets::read(&self.config, &self.environment)),
+        })
+    }
 }
 
 /// The system's clock.
@@ -46,7 +67,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Reads everything, once: logs first, so that the rest can complain.
+/// Reads everything but the secrets, once: logs first, so that the rest can complain.
 ///
 /// # Errors
 /// When a required variable is missing or the embedded configuration does not fit it; names the remedy.
@@ -54,18 +75,20 @@ pub async fn start() -> anyhow::Result<Edge> {
     start_logs();
     let environment = Environment::process();
     let config = embedded(&environment)?;
-    let secrets = Secrets::read(&config, &environment);
-    let (dynamodb, sqs) = aws().await;
+    let aws = clients::aws().await;
     let table = environment.require("ONCEHOOK_TABLE", "the name of Oncehook's table")?;
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
+    let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
+    let client = aws_sdk_sqs::Client::new(&aws);
     let ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
-    let queue = Queue::Sqs { client: sqs, url };
+    let queue = Queue::Sqs { client, url };
     Ok(Edge {
         config,
         ledger,
         queue,
-        secrets,
         clock: Arc::new(SystemClock),
+        aws,
+        environment,
     })
 }
 

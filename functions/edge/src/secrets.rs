@@ -1,19 +1,37 @@
-//! Secrets by name. They come from the environment; another store takes its place behind [`Secrets`].
+//! Secrets by name, as they were at one moment: from the environment, or from the text of the stack's parameter.
 //!
-//! A missing or bad secret stops what needs it and nothing else.
+//! A missing or bad secret stops what needs it and nothing else. How often they are read is the store's matter.
 
 use std::collections::BTreeMap;
 
-use oncehook_core::{config::Config, secret::Secret, verify::Source};
+use oncehook_core::{config::Config, secret::Secret};
+use serde_json::Value;
 
 use crate::environment::{Environment, variable};
 
-/// The secrets that are there, each with its values: several during a rotation, one a line.
+/// The secrets that are there, each with its values, newest first: several during a rotation.
 #[derive(Debug, Default)]
 pub struct Secrets(BTreeMap<String, Vec<Secret>>);
 
+/// The parameter's text cannot be read at all. Shows nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Not JSON.
+    #[error("it is not JSON (line {line}, column {column})")]
+    Json {
+        /// The line where it stops being JSON.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// JSON of another kind.
+    #[error("it is not a JSON object from name to value")]
+    NoObject,
+}
+
 impl Secrets {
-    /// Reads every secret that the configuration names. What is missing or bad is logged, by name.
+    /// Reads every secret that the configuration names from the environment, one value a line. What is missing or
+    /// bad is logged, by name.
     #[must_use]
     pub fn read(config: &Config, environment: &Environment) -> Self {
         let of_sources = config.sources.values().flat_map(|source| source.secrets.iter());
@@ -25,12 +43,40 @@ impl Secrets {
         for name in of_sources.chain(of_destinations) {
             secrets
                 .entry(name.clone())
-                .or_insert_with(|| read_one(name, environment));
+                .or_insert_with(|| from_environment(name, environment));
         }
         Self(secrets)
     }
 
-    /// All values of one name.
+    /// Reads the text of the parameter: a JSON object from name to string or list of strings. An entry that is
+    /// something else is refused by its name, and the others are taken.
+    ///
+    /// # Errors
+    /// When the text is no such object.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        let value: Value = serde_json::from_str(text).map_err(|error| Malformed::Json {
+            line: error.line(),
+            column: error.column(),
+        })?;
+        let Value::Object(entries) = value else {
+            return Err(Malformed::NoObject);
+        };
+        let secrets = entries.into_iter().map(|(name, entry)| {
+            let values = match entry {
+                Value::Array(values) => values,
+                value => vec![value],
+            };
+            let usable = |(index, value): (usize, &Value)| from_entry(&name, index + 1, value);
+            let values: Vec<Secret> = values.iter().enumerate().filter_map(usable).collect();
+            if values.is_empty() {
+                tracing::error!(secret = %name, "this secret has no usable value");
+            }
+            (name, values)
+        });
+        Ok(Self(secrets.collect()))
+    }
+
+    /// All values of one name, newest first.
     #[must_use]
     pub fn all(&self, name: &str) -> Vec<Secret> {
         self.0.get(name).cloned().unwrap_or_default()
@@ -41,37 +87,34 @@ impl Secrets {
     pub fn first(&self, name: &str) -> Option<Secret> {
         self.0.get(name).and_then(|values| values.first()).cloned()
     }
+}
 
-    /// The sources of a configuration, each ready, or with the reason why it is not.
-    #[must_use]
-    pub fn sources(&self, config: &Config) -> BTreeMap<String, Result<Source, String>> {
-        let ready = |source: &oncehook_core::config::SourceConfig| {
-            let secrets: Vec<Secret> = source.secrets.iter().flat_map(|name| self.all(name)).collect();
-            if secrets.is_empty() {
-                let names: Vec<String> = source
-                    .secrets
-                    .iter()
-                    .map(|name| variable("SECRET", name))
-                    .collect();
-                return Err(format!("no secret: set {}", names.join(" or ")));
-            }
-            Source::new(source, secrets).map_err(|error| error.to_string())
+fn from_entry(name: &str, position: usize, value: &Value) -> Option<Secret> {
+    let Value::String(text) = value else {
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Array(_) => "a list",
+            _ => "an object",
         };
-        config
-            .sources
-            .iter()
-            .map(|(name, source)| {
-                let source = ready(source);
-                if let Err(reason) = &source {
-                    tracing::error!(source = %name, %reason, "this source answers 503 until its secret is mended");
-                }
-                (name.clone(), source)
-            })
-            .collect()
+        tracing::error!(secret = %name, position, "a value of this secret is {kind} and not a string: it was refused");
+        return None;
+    };
+    match Secret::new(name, text) {
+        Ok((secret, None)) => Some(secret),
+        Ok((secret, Some(warning))) => {
+            tracing::warn!(secret = %name, position, %warning, "a secret was mended");
+            Some(secret)
+        }
+        Err(error) => {
+            tracing::error!(secret = %name, position, %error, "a value of this secret cannot be used");
+            None
+        }
     }
 }
 
-fn read_one(name: &str, environment: &Environment) -> Vec<Secret> {
+fn from_environment(name: &str, environment: &Environment) -> Vec<Secret> {
     let variable = variable("SECRET", name);
     let Some(text) = environment.get(&variable) else {
         tracing::warn!(%variable, "no such secret");
@@ -100,4 +143,44 @@ fn read_one(name: &str, environment: &Environment) -> Vec<Secret> {
         tracing::error!(%variable, "the secret is empty");
     }
     secrets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(secrets: &Secrets, name: &str) -> Vec<String> {
+        secrets
+            .all(name)
+            .iter()
+            .map(|one| one.expose().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_bad_entry_is_refused_and_the_others_are_taken() {
+        let text = r#"{"one": "a", "several": ["b", 5, "", "c\n"], "number": 7, "none": [], "empty": " ",
+                       "nested": {"x": "y"}, "null": null}"#;
+        let secrets = Secrets::parse(text).unwrap();
+        assert_eq!(values(&secrets, "one"), ["a"]);
+        assert_eq!(values(&secrets, "several"), ["b", "c"]);
+        for bad in ["number", "none", "empty", "nested", "null", "absent"] {
+            assert!(secrets.first(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_without_showing_any_of_it() {
+        for text in [
+            "whsec_private",
+            "\"whsec_private\"",
+            "[\"whsec_private\"]",
+            "{\"stripe\": whsec_private}",
+            "{\"stripe\": \"whsec_private\"",
+            "",
+        ] {
+            let error = Secrets::parse(text).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("private"), "{error}");
+        }
+    }
 }

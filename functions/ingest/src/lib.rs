@@ -5,25 +5,23 @@
 mod receive;
 mod reply;
 mod request;
+mod sources;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use lambda_http::{Body, Request, Response};
-use oncehook_core::{
-    clock::Clock,
-    config::{Config, SourceConfig},
-    plan::Handler,
-    verify::Source,
-};
+use oncehook_core::{clock::Clock, config::Config, plan::Handler};
+use oncehook_edge::SecretStore;
 use oncehook_store::{Ledger, Queue};
 
 pub use reply::{OUTCOME, REPLAYED};
+pub use sources::Sources;
 
 /// All that ingest works with, made once at start.
 pub struct Ingest {
-    /// Each source: its configuration, and itself unless its secret is missing or bad.
-    pub sources: BTreeMap<String, (SourceConfig, Result<Source, String>)>,
+    /// Every source, with its secrets as they are now.
+    pub sources: Sources,
     /// What decides.
     pub handler: Arc<dyn Handler>,
     /// What is written.
@@ -37,33 +35,24 @@ pub struct Ingest {
 impl std::fmt::Debug for Ingest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ingest")
-            .field("sources", &self.sources.keys())
+            .field("sources", &self.sources)
             .finish_non_exhaustive()
     }
 }
 
 impl Ingest {
-    /// Puts the parts together. `sources` are those of `config`, each ready or with the reason why not.
+    /// Puts the parts together.
+    #[must_use]
     pub fn new(
         config: &Config,
-        mut sources: BTreeMap<String, Result<Source, String>>,
+        secrets: Arc<SecretStore>,
         handler: Arc<dyn Handler>,
         ledger: Ledger,
         queue: Queue,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let sources = config
-            .sources
-            .iter()
-            .map(|(name, source)| {
-                let ready = sources
-                    .remove(name)
-                    .unwrap_or_else(|| Err("no secret was given".to_owned()));
-                (name.clone(), (source.clone(), ready))
-            })
-            .collect();
         Self {
-            sources,
+            sources: Sources::new(config, secrets),
             handler,
             ledger,
             queue,

@@ -19,10 +19,10 @@ async fn main() -> Result<(), Error> {
 async fn start() -> anyhow::Result<Ingest> {
     let edge = oncehook_edge::start().await?;
     let rules = Rules::new(&edge.config).context("the rules of oncehook.toml")?;
-    let sources = edge.secrets.sources(&edge.config);
+    let secrets = edge.secrets().await;
     Ok(Ingest::new(
         &edge.config,
-        sources,
+        secrets,
         Arc::new(rules),
         edge.ledger,
         edge.queue,

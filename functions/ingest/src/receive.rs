@@ -27,7 +27,7 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     let Some(name) = request::source_name(&request) else {
         return Reply::NotFound;
     };
-    let Some((config, source)) = ingest.sources.get(&name) else {
+    let Some(config) = ingest.sources.config(&name) else {
         tracing::info!(requested = %name.escape_debug(), status = 404, "no such source");
         return Reply::NotFound;
     };
@@ -49,17 +49,13 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     if signed.body.len() > config.max_body {
         return refused("body_too_large", Reply::TooLarge);
     }
-    let source = match source {
-        Ok(source) => source,
-        Err(_) => return refused("no_secret", Reply::Later(COME_AGAIN)),
-    };
     let now = ingest.clock.now();
-    let verified = match source.verify(signed.clone(), now) {
-        Ok(verified) => verified,
+    let received = match ingest.sources.receive(&name, &signed, now).await {
+        Ok(received) => received,
         Err(VerifyError::NoSecret) => return refused("no_secret", Reply::Later(COME_AGAIN)),
         Err(error) => return refused(error.reason(), Reply::Unauthorized),
     };
-    match source.events(verified) {
+    match received {
         Received::Handshake(handshake) => {
             tracing::info!(source = %name, status = handshake.status, "handshake");
             Reply::Handshake(handshake)

@@ -6,6 +6,7 @@ use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{clock::Clock, config::Auth, settle::Pause};
 use oncehook_drain::{Destination, Drain, handle};
+use oncehook_edge::{SecretStore, Secrets};
 use oncehook_local::{clock::ManualClock, database::Database, sample};
 use oncehook_store::{Commit, Keep, Ledger, OutboxView, Queue, Wakeup, create_table};
 use tokio::{sync::mpsc, time::Instant};
@@ -51,6 +52,7 @@ async fn world(script: Script, secret: bool) -> World {
     let destinations = [("mail".to_owned(), mail)].into();
     let drain = Drain {
         destinations,
+        secrets: Arc::new(SecretStore::fixed(Secrets::default())),
         ledger,
         queue: Queue::Local(sender),
         clock: clock.clone(),

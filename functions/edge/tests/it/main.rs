@@ -1,0 +1,6 @@
+//! The edge against stand-ins for AWS.
+
+#![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
+
+mod shown;
+mod store;

@@ -1,0 +1,150 @@
+//! The sources of the configuration with the secrets as they are now, and the check of a signature with them.
+//!
+//! A bad or missing secret stops its source and no other. Says nothing to the sender.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jiff::Timestamp;
+use oncehook_core::{
+    config::{Config, SourceConfig},
+    request::SignedRequest,
+    verify::{Received, Source, VerifyError},
+};
+use oncehook_edge::{SecretStore, Secrets, Why};
+
+/// Every source of a configuration.
+pub struct Sources {
+    configs: BTreeMap<String, SourceConfig>,
+    store: Arc<SecretStore>,
+    armed: Mutex<Arc<Armed>>,
+}
+
+/// The sources made with one state of the secrets.
+struct Armed {
+    secrets: Arc<Secrets>,
+    sources: BTreeMap<String, Ready>,
+}
+
+/// A source with at least one usable secret.
+struct Ready {
+    source: Source,
+    /// Of each of its keys: the name of the secret, and which of its values it is, from 1.
+    values: Vec<(String, usize)>,
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.configs.keys()).finish()
+    }
+}
+
+impl Sources {
+    /// The sources of a configuration. What is wrong with their secrets is logged.
+    #[must_use]
+    pub fn new(config: &Config, store: Arc<SecretStore>) -> Self {
+        let armed = Armed::new(&config.sources, &store);
+        Self {
+            configs: config.sources.clone(),
+            store,
+            armed: Mutex::new(Arc::new(armed)),
+        }
+    }
+
+    pub(crate) fn config(&self, name: &str) -> Option<&SourceConfig> {
+        self.configs.get(name)
+    }
+
+    fn armed(&self) -> Arc<Armed> {
+        let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&armed.secrets, &self.store.current()) {
+            *armed = Arc::new(Armed::new(&self.configs, &self.store));
+        }
+        Arc::clone(&armed)
+    }
+
+    /// What a genuine request says. Secrets that are old are read again first; if the signature does not match, or
+    /// there is no secret, they are read again and the same request is looked at once more.
+    pub(crate) async fn receive(
+        &self,
+        name: &str,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> Result<Received, VerifyError> {
+        self.store.refresh(Why::Old, now).await;
+        let before = self.armed();
+        let error = match before.receive(name, request, now) {
+            Ok(received) => return Ok(received),
+            Err(error) => error,
+        };
+        let why = match error {
+            VerifyError::Mismatch => Why::Refused,
+            VerifyError::NoSecret => Why::Missing,
+            _ => return Err(error),
+        };
+        self.store.refresh(why, now).await;
+        let after = self.armed();
+        if Arc::ptr_eq(&before, &after) {
+            return Err(error);
+        }
+        after.receive(name, request, now)
+    }
+}
+
+impl Armed {
+    fn new(configs: &BTreeMap<String, SourceConfig>, store: &SecretStore) -> Self {
+        let secrets = store.current();
+        let ready = configs.values().filter_map(|config| {
+            let ready = Ready::new(config, &secrets, store)?;
+            Some((config.name.clone(), ready))
+        });
+        Self {
+            sources: ready.collect(),
+            secrets: Arc::clone(&secrets),
+        }
+    }
+
+    fn receive(&self, name: &str, request: &SignedRequest, now: Timestamp) -> Result<Received, VerifyError> {
+        let ready = self.sources.get(name).ok_or(VerifyError::NoSecret)?;
+        let verified = ready.source.verify(request.clone(), now)?;
+        if let Some((secret, value)) = ready.values.get(verified.secret())
+            && verified.secret() > 0
+        {
+            tracing::info!(source = %name, %secret, value, "verified with an older secret");
+        }
+        Ok(ready.source.events(verified))
+    }
+}
+
+impl Ready {
+    /// A source with those of its secrets that its scheme can use; nothing if there is none.
+    fn new(config: &SourceConfig, secrets: &Secrets, store: &SecretStore) -> Option<Self> {
+        let mut usable = Vec::new();
+        let mut values = Vec::new();
+        for name in &config.secrets {
+            for (index, secret) in secrets.all(name).into_iter().enumerate() {
+                match Source::new(config, vec![secret.clone()]) {
+                    Ok(_) => {
+                        usable.push(secret);
+                        values.push((name.clone(), index + 1));
+                    }
+                    Err(error) => {
+                        let value = index + 1;
+                        tracing::error!(source = %config.name, value, %error, "a value of its secret is left out");
+                    }
+                }
+            }
+        }
+        if usable.is_empty() {
+            let remedies: Vec<String> = config.secrets.iter().map(|name| store.remedy(name)).collect();
+            let remedy = remedies.join(", or ");
+            tracing::error!(source = %config.name, remedy, "no usable secret: this source answers 503 until there is one");
+            return None;
+        }
+        let source = Source::new(config, usable).ok()?;
+        Some(Self { source, values })
+    }
+}
