@@ -61,10 +61,11 @@ def kept(stage):
         sys.exit(f"Nothing to delete: {error.response['Error']['Message']}")
     tables = [one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::DynamoDB::Table"]
     print(f"These stay when {stack} is deleted. When nobody needs them any more, remove them by hand:")
+    region = f"--region {session.region_name}"
     for table in tables:
-        print(f"  aws dynamodb update-table --table-name {table} --no-deletion-protection-enabled")
-        print(f"  aws dynamodb delete-table --table-name {table}")
-    print(f"  aws ssm delete-parameter --name /oncehook/{stack}/secrets")
+        print(f"  aws dynamodb update-table {region} --table-name {table} --no-deletion-protection-enabled")
+        print(f"  aws dynamodb delete-table {region} --table-name {table}")
+    print(f"  aws ssm delete-parameter {region} --name /oncehook/{stack}/secrets")
 
 
 if __name__ == "__main__":
