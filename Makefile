@@ -45,7 +45,7 @@ lint: ## check format, clippy, and licences if cargo-deny is there
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
 	else echo "cargo-deny is not installed: licences and advisories were not checked"; fi
 
-check: ## check oncehook.toml
+check: ## check oncehook.toml and template.yaml
 	@$(ONCEHOOK) check
 
 dev: ## receive webhooks on this machine, port 3000; ARGS="--port 4000" passes options
@@ -86,16 +86,19 @@ account: .tools/ready
 
 # --- The functions in Lambda's containers, on this machine. docs/deployment.md says how they reach a database. ---
 
-invoke: docker ## run a function on a fixture: EVENT=applied, FUNCTION=Drain; needs Docker and `make local-aws`
-	@test -n "$(EVENT)" || { echo "Which event? make invoke EVENT=NAME, where NAME is one of:"; \
-	  ls events/*.json 2>/dev/null | xargs -rn1 basename -s .json | sed 's/^/  /'; exit 1; }
+invoke: docker ## run a function on an event: EVENT=applied, EVENT=batch, EVENT="applied --id evt_2"; needs `make local-aws`
+	@test -n "$(EVENT)" || { echo "Which event? make invoke EVENT=NAME"; $(ONCEHOOK) event --list; exit 1; }
 	@$(MAKE) --no-print-directory local-build
-	@$(ONCEHOOK) event $(EVENT) | infra/local-sam.sh invoke $(or $(FUNCTION),Ingest) -e - $(ARGS)
+	@$(ONCEHOOK) event $(EVENT) | infra/local-sam.sh invoke $(or $(TAKEN_BY_$(firstword $(EVENT))),Ingest) -e - $(ARGS)
 
-start-api: docker local-build ## serve the API on port 3001 from Lambda's containers; needs Docker and `make local-aws`
+TAKEN_BY_batch := Drain
+TAKEN_BY_poison := Drain
+TAKEN_BY_sweep := Sweep
+
+start-api: docker local-build ## serve the API on port 3001 from Lambda's containers; needs `make local-aws`
 	@infra/local-sam.sh start-api --port 3001 $(ARGS)
 
-sam-local: docker local-build .venv/ready ## run every fixture in Lambda's containers, then the API with curl; needs Docker
+sam-local: docker local-build .venv/ready ## run every event of events/ in Lambda's containers, then the API with curl
 	@MINISTACK="$(MINISTACK)" TOOLS="$(TOOLS)" ONCEHOOK="$(ONCEHOOK)" infra/local-aws.sh infra/sam-local.sh
 
 local-aws: .venv/ready .tools/ready ## DynamoDB and SQS for `make invoke` and `make start-api`, port 4566, until Ctrl-C

@@ -13,7 +13,7 @@ if [ "$(uname -s)" = Linux ] && docker info >/dev/null 2>&1; then
   # Docker Desktop for Linux keeps the bridge to itself and forwards to the loopback.
   if "$TOOLS/bin/python" -c "import socket; socket.socket().bind(('$bridge', 0))" 2>/dev/null; then address=$bridge; fi
 fi
-if (: </dev/tcp/$address/4566) 2>/dev/null; then
+if (: </dev/tcp/"$address"/4566) 2>/dev/null; then
   echo "Port 4566 of $address is taken: is 'make local-aws' or another emulator running? Stop it and try again." >&2
   exit 1
 fi
@@ -23,7 +23,7 @@ BIND_HOST=$address GATEWAY_PORT=4566 "$MINISTACK" >"$log" 2>&1 &
 emulator=$!
 trap 'kill $emulator 2>/dev/null || true; wait $emulator 2>/dev/null || true; rm -f "$log"' EXIT
 for _ in {1..120}; do
-  if (: </dev/tcp/$address/4566) 2>/dev/null; then break; fi
+  if (: </dev/tcp/"$address"/4566) 2>/dev/null; then break; fi
   if ! kill -0 $emulator 2>/dev/null; then
     echo "ministack did not start:" >&2
     tail -5 "$log" >&2
