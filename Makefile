@@ -66,7 +66,8 @@ validate: .tools/ready ## check the template with SAM and cfn-lint; needs no acc
 	$(TOOLS)/bin/cfn-lint template.yaml
 
 build: check-stage ## build the functions for Lambda, for arm64 unless STAGE says otherwise
-	$(SAM) build --config-env $(STAGE)
+	$(SAM) build --config-env $(STAGE) \
+	  --parameter-overrides Architecture=$$($(STAGE_PYTHON) infra/stage.py architecture $(STAGE))
 
 deploy: account build ## check, build and deploy the stack of STAGE; asks before it changes anything
 	$(SAM) deploy --config-env $(STAGE) $(ARGS)
@@ -79,7 +80,7 @@ destroy: account ## delete the stack of STAGE; its tables and secrets stay
 	$(SAM) delete --config-env $(STAGE) $(ARGS)
 
 check-stage: .tools/ready
-	@$(ONCEHOOK) check $$($(STAGE_PYTHON) infra/stage.py parameters $(STAGE))
+	@$(STAGE_PYTHON) infra/stage.py check $(STAGE) $(ONCEHOOK) check
 
 account: .tools/ready
 	@$(STAGE_PYTHON) infra/stage.py account $(STAGE)

@@ -1,10 +1,13 @@
 """What the Makefile asks about an environment of samconfig.toml.
 
-    stage.py parameters STAGE   prints its parameters for `oncehook check`
-    stage.py account STAGE      prints the account and Region it would meet, or what is missing and what to do
-    stage.py kept STAGE         prints what `sam delete` leaves, with the commands that would remove it
+    stage.py check STAGE COMMAND..   runs `oncehook check` with its parameters
+    stage.py architecture STAGE      prints what it is built for
+    stage.py account STAGE           prints the account and Region it would meet, or what is missing and what to do
+    stage.py kept STAGE              prints what `sam delete` leaves, with the commands that would remove it
 """
 
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,15 +32,20 @@ def settings(stage):
     if stage not in environments:
         names = ", ".join(name for name, value in environments.items() if isinstance(value, dict))
         sys.exit(f"samconfig.toml has no environment `{stage}`, only {names}: choose one with STAGE=..")
-    return environments[stage].get("global", {}).get("parameters", {})
+    # As SAM reads it: what is said for the deployment, such as the answers to --guided, comes before what is said for all.
+    sections = environments[stage]
+    return {**sections.get("global", {}).get("parameters", {}), **sections.get("deploy", {}).get("parameters", {})}
 
 
-def parameters(stage):
-    overrides = settings(stage).get("parameter_overrides", [])
-    if isinstance(overrides, str):
-        overrides = overrides.split()
-    for override in overrides:
-        print(f"--parameter={override}")
+def overrides(stage):
+    given = settings(stage).get("parameter_overrides", [])
+    words = shlex.split(given if isinstance(given, str) else shlex.join(given))
+    return dict(word.split("=", 1) for word in words)
+
+
+def check(stage, command):
+    parameters = [f"--parameter={name}={value}" for name, value in overrides(stage).items()]
+    sys.exit(subprocess.run([*command, *parameters], check=False).returncode)
 
 
 def account(stage):
@@ -70,8 +78,10 @@ def kept(stage):
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["parameters", stage]:
-            parameters(stage)
+        case ["check", stage, *command]:
+            check(stage, command)
+        case ["architecture", stage]:
+            print(overrides(stage).get("Architecture", "arm64"))
         case ["account", stage]:
             account(stage)
         case ["kept", stage]:
