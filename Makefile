@@ -68,6 +68,7 @@ validate: .tools/ready ## check the template with SAM and cfn-lint; needs no acc
 build: check-stage ## build the functions for Lambda, for arm64 unless STAGE says otherwise
 	$(SAM) build --config-env $(STAGE) \
 	  --parameter-overrides Architecture=$$($(STAGE_PYTHON) infra/stage.py architecture $(STAGE))
+	@$(STAGE_PYTHON) infra/stage.py sizes .aws-sam/build
 
 deploy: account build ## check, build and deploy the stack of STAGE; asks before it changes anything
 	$(SAM) deploy --config-env $(STAGE) $(ARGS)
@@ -112,6 +113,7 @@ LOCAL_BUILD := .aws-sam/local
 local-build: check .tools/ready
 	@AWS_DEFAULT_REGION=us-east-1 $(SAM) build --build-dir $(LOCAL_BUILD) --parameter-overrides Architecture=$(LOCAL_ARCH)
 	@$(STAGE_PYTHON) infra/local.py template $(LOCAL_BUILD)
+	@$(STAGE_PYTHON) infra/stage.py sizes $(LOCAL_BUILD)
 
 docker:
 	@command -v docker >/dev/null || { echo "This target runs Lambda's own containers and needs Docker: install Docker \

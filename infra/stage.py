@@ -2,6 +2,7 @@
 
     stage.py check STAGE COMMAND..   runs `oncehook check` with its parameters
     stage.py architecture STAGE      prints what it is built for
+    stage.py sizes BUILD             prints how large the built functions are
     stage.py account STAGE           prints the account and Region it would meet, or what is missing and what to do
     stage.py kept STAGE              prints what `sam delete` leaves, with the commands that would remove it
 """
@@ -9,6 +10,7 @@
 import shlex
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import boto3
@@ -48,6 +50,15 @@ def check(stage, command):
     sys.exit(subprocess.run([*command, *parameters], check=False).returncode)
 
 
+def sizes(build):
+    for binary in sorted(Path(build).glob("*/bootstrap")):
+        content = binary.read_bytes()
+        # The machine of an ELF file: two bytes, least significant first.
+        machine = {0xB7: "arm64", 0x3E: "x86_64"}.get(int.from_bytes(content[18:20], "little"), "unknown")
+        zipped = len(zlib.compress(content))
+        print(f"{binary.parent.name:8} {machine:8} {len(content) / 1e6:.1f} MB, zipped {zipped / 1e6:.1f} MB")
+
+
 def account(stage):
     wanted = settings(stage)
     try:
@@ -82,6 +93,8 @@ if __name__ == "__main__":
             check(stage, command)
         case ["architecture", stage]:
             print(overrides(stage).get("Architecture", "arm64"))
+        case ["sizes", build]:
+            sizes(build)
         case ["account", stage]:
             account(stage)
         case ["kept", stage]:
