@@ -16,4 +16,5 @@ pub mod rules;
 pub mod secret;
 pub mod settle;
 pub mod template;
+pub mod timing;
 pub mod verify;

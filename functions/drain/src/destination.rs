@@ -24,6 +24,7 @@ use oncehook_core::{
     plan::EffectBody,
     secret::Secret,
     settle::Policy,
+    timing::LEASE_BEYOND_CALL,
     verify::sign_standard_webhook,
 };
 
@@ -150,7 +151,7 @@ impl Destination {
     /// How long a claim is held: one call and the time to settle it.
     #[must_use]
     pub fn lease(&self) -> SignedDuration {
-        self.config.timeout + SignedDuration::from_secs(10)
+        self.config.timeout + LEASE_BEYOND_CALL
     }
 
     pub(crate) fn request(
