@@ -101,11 +101,7 @@ async fn parked_dead_and_open_items_never_expire_and_done_ones_expire_with_their
         ] {
             let key = world.outbox(&id(name)).await;
             let (lease, item) = world.claimed(&key, now()).await;
-            world
-                .ledger
-                .settle(&lease, &item, &settled, later(9))
-                .await
-                .unwrap();
+            world.settle(&lease, &item, &settled, later(9)).await;
             let (item, event) = (world.stored(&key).await, world.record(&id(name)).await);
             assert_eq!(item.get("expires_at"), event.get("expires_at"), "{name}");
             assert_eq!(item.contains_key("expires_at"), expires, "{name}");
@@ -159,10 +155,10 @@ async fn an_event_never_goes_before_its_outbox() {
         // The other item was never in trouble, and still the event waits for it.
         let late = gone + hours(501);
         let (lease, item) = world.claimed(&keys[0], late).await;
-        world.ledger.settle(&lease, &item, &done(), late).await.unwrap();
+        world.settle(&lease, &item, &done(), late).await;
         assert_eq!(expiry().await, (None, None));
         let (lease, item) = world.claimed(&keys[1], late).await;
-        world.ledger.settle(&lease, &item, &done(), late).await.unwrap();
+        world.settle(&lease, &item, &done(), late).await;
         let day_left = (late + hours(24)).as_second();
         let record = after(keep.keys_for).max(day_left);
         assert_eq!(expiry().await, (Some(record), split.then_some(day_left)));

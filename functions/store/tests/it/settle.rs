@@ -66,11 +66,7 @@ async fn a_delivery_is_done_and_leaves_the_index() {
     let key = world.outbox("evt_1").await;
     let (lease, item) = world.claimed(&key, now()).await;
     world.proxy.reset();
-    let settling = world
-        .ledger
-        .settle(&lease, &item, &done(), later(1))
-        .await
-        .unwrap();
+    let settling = world.settle(&lease, &item, &done(), later(1)).await;
     assert_eq!(settling, Settling::Written);
     assert_eq!(world.proxy.operations(), ["UpdateItem"]);
     let item = world.stored(&key).await;
@@ -86,11 +82,7 @@ async fn a_retry_moves_the_item_in_the_index_and_keeps_what_happened() {
     let key = world.outbox("evt_1").await;
     let (lease, item) = world.claimed(&key, now()).await;
     let given = ambiguous(later(60));
-    world
-        .ledger
-        .settle(&lease, &item, &given, later(1))
-        .await
-        .unwrap();
+    world.settle(&lease, &item, &given, later(1)).await;
     let stored = world.stored(&key).await;
     assert_eq!(n(&stored, "work_at"), later(60).as_millisecond());
     assert_eq!(s(&stored, "last_error"), "502");
@@ -134,11 +126,7 @@ async fn what_a_person_must_see_stands_on_its_list_with_its_reason() {
     ] {
         let key = world.outbox(id).await;
         let (lease, item) = world.claimed(&key, now()).await;
-        let settling = world
-            .ledger
-            .settle(&lease, &item, &given, later(7))
-            .await
-            .unwrap();
+        let settling = world.settle(&lease, &item, &given, later(7)).await;
         assert_eq!(settling, Settling::Written);
         let stored = world.stored(&key).await;
         assert_eq!(s(&stored, "state"), list);
@@ -160,28 +148,16 @@ async fn under_a_lost_lease_nothing_is_written_but_a_delivery() {
         let before = world.everything().await.len();
         let stored = world.stored(&key).await;
         let record = world.record("evt_1").await;
-        let settling = world
-            .ledger
-            .settle(&lost, &item, &given, later(21))
-            .await
-            .unwrap();
+        let settling = world.settle(&lost, &item, &given, later(21)).await;
         assert_eq!(settling, Settling::LeaseLost);
         assert_eq!(world.stored(&key).await, stored);
         assert_eq!(world.record("evt_1").await, record);
         assert_eq!(world.everything().await.len(), before);
 
-        let settling = world
-            .ledger
-            .settle(&lost, &item, &done(), later(22))
-            .await
-            .unwrap();
+        let settling = world.settle(&lost, &item, &done(), later(22)).await;
         assert_eq!(settling, Settling::Written);
         assert_eq!(s(&world.stored(&key).await, "state"), "done");
-        let settling = world
-            .ledger
-            .settle(&holding, &item, &given, later(23))
-            .await
-            .unwrap();
+        let settling = world.settle(&holding, &item, &given, later(23)).await;
         assert_eq!(settling, Settling::LeaseLost);
         assert_eq!(s(&world.stored(&key).await, "state"), "done");
     }
@@ -193,27 +169,15 @@ async fn a_delivery_is_recorded_even_when_another_parked_the_item() {
     let key = world.outbox("evt_1").await;
     let (lost, item) = world.claimed(&key, now()).await;
     let (holding, held) = world.claimed(&key, later(20)).await;
-    world
-        .ledger
-        .settle(&holding, &held, &parked(), later(21))
-        .await
-        .unwrap();
-    let settling = world
-        .ledger
-        .settle(&lost, &item, &done(), later(22))
-        .await
-        .unwrap();
+    world.settle(&holding, &held, &parked(), later(21)).await;
+    let settling = world.settle(&lost, &item, &done(), later(22)).await;
     assert_eq!(settling, Settling::Written);
     let stored = world.stored(&key).await;
     assert_eq!(s(&stored, "state"), "done");
     assert!(!stored.contains_key("reason"));
     assert!(world.listed("parked#mail").await.is_empty());
     // A second time there is nothing left to record.
-    let settling = world
-        .ledger
-        .settle(&lost, &item, &done(), later(23))
-        .await
-        .unwrap();
+    let settling = world.settle(&lost, &item, &done(), later(23)).await;
     assert_eq!(settling, Settling::LeaseLost);
 }
 
@@ -226,11 +190,7 @@ async fn a_delivery_under_an_older_generation_is_not_recorded() {
     world
         .alter(&pk("evt_1"), "outbox#r#to-mail", "generation", next)
         .await;
-    let settling = world
-        .ledger
-        .settle(&lease, &item, &done(), later(1))
-        .await
-        .unwrap();
+    let settling = world.settle(&lease, &item, &done(), later(1)).await;
     assert_eq!(settling, Settling::LeaseLost);
 }
 
@@ -245,11 +205,7 @@ async fn parking_and_giving_up_take_the_expiry_off_the_event_and_its_body() {
         world.keep = keep;
         let key = world.outbox("evt_1").await;
         let (lease, item) = world.claimed(&key, now()).await;
-        world
-            .ledger
-            .settle(&lease, &item, &given, later(1))
-            .await
-            .unwrap();
+        world.settle(&lease, &item, &given, later(1)).await;
         let everything = world.everything().await;
         assert_eq!(everything.len(), if keep == SPLIT { 3 } else { 2 });
         for item in everything {
@@ -268,11 +224,7 @@ async fn parking_works_when_the_body_or_the_event_are_gone_and_makes_neither() {
         for sk in gone {
             world.delete(&pk("evt_1"), sk).await;
         }
-        let settling = world
-            .ledger
-            .settle(&lease, &item, &parked(), later(1))
-            .await
-            .unwrap();
+        let settling = world.settle(&lease, &item, &parked(), later(1)).await;
         assert_eq!(settling, Settling::Written);
         assert_eq!(s(&world.stored(&key).await, "state"), "parked");
         assert_eq!(world.everything().await.len(), 3 - gone.len());

@@ -10,10 +10,10 @@ use aws_sdk_dynamodb::{
     },
 };
 use jiff::{SignedDuration, Timestamp};
-use oncehook_core::{decide::Decision, event::Event, outbox::OutboxItem};
+use oncehook_core::{decide::Decision, event::Event, outbox::OutboxItem, settle::Settled};
 use oncehook_local::{database::Database, faults::Proxy};
 use oncehook_store::{
-    Claim, Commit, CommitError, Committed, Keep, Lease, Ledger, OutboxKey, Record, create_table,
+    Claim, Commit, CommitError, Committed, Keep, Lease, Ledger, OutboxKey, Record, Settling, create_table,
 };
 use tokio::time::Instant;
 
@@ -175,6 +175,16 @@ impl World {
             Claim::Held(lease, item) => (lease, item),
             other => panic!("not held: {other:?}"),
         }
+    }
+
+    pub(crate) async fn settle(
+        &self,
+        lease: &Lease,
+        item: &OutboxItem,
+        settled: &Settled,
+        at: Timestamp,
+    ) -> Settling {
+        self.ledger.settle(lease, item, settled, at).await.unwrap()
     }
 
     pub(crate) async fn find(&self, pk: &str, sk: &str) -> Option<Item> {
