@@ -15,3 +15,4 @@ pub mod queue;
 pub mod recorder;
 pub mod sample;
 mod server;
+pub mod template;
