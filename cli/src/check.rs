@@ -1,19 +1,31 @@
-//! `oncehook check`: every mistake of the configuration at once, or a summary of it.
+//! `oncehook check`: what is wrong, before it is built or deployed. Reads the configuration, the deployment template and
+//! what was accepted before; prints every finding with its place and its remedy.
 //!
-//! Knows no rule of the configuration; that the values of secrets are present is all that it adds.
+//! Changes nothing, except what was accepted, and that only with `--accept`.
 
-use std::path::Path;
+mod destinations;
+mod finding;
+mod memory;
+mod places;
+mod show;
+mod template;
 
-use oncehook_core::{
-    config::{Config, SourceConfig},
-    rules::Rules,
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
 };
-use oncehook_edge::{Environment, variable};
+
+use finding::{Findings, Severity};
+use memory::Memory;
+use oncehook_core::{config::Config, rules::Rules};
+use oncehook_edge::Environment;
+use oncehook_local::template::Place;
+use places::Places;
 use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, misuse},
-    output, signing,
+    output,
 };
 
 /// Arguments of `check`.
@@ -21,14 +33,38 @@ use crate::{
 #[command(after_help = "\
 Examples:
   oncehook check
-  oncehook check --config staging.toml --json
+  oncehook check --strict                           in CI: warnings fail, too
+  oncehook check --accept                           a change of names is meant; writes oncehook.lock
+  oncehook check --parameter LongestCall=30         as it will be deployed
 
-Mistakes go to standard error as file:line:column: message. Exits with 2 if there is one.
-The build of the functions makes the same check.")]
+Findings go to standard error as file:line:column: message. Exits with 2 if there is an error.")]
 pub(crate) struct Args {
-    /// Print the summary, or the mistakes, as JSON.
+    /// The deployment template; template.yaml beside the configuration unless given.
+    #[arg(long, value_name = "FILE")]
+    template: Option<PathBuf>,
+    /// Check the configuration alone.
+    #[arg(long, conflicts_with = "template")]
+    no_template: bool,
+    /// A parameter of the template as it will be deployed; repeat for several. Defaults count otherwise.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    parameter: Vec<(String, String)>,
+    /// Accept changes that forget or strand something, and write them to the lock file beside the configuration.
+    #[arg(long)]
+    accept: bool,
+    /// Fail on warnings as well.
+    #[arg(long)]
+    strict: bool,
+    /// Warn about every secret that has no value in this environment.
+    #[arg(long)]
+    secrets: bool,
+    /// Print the summary and the findings as JSON.
     #[arg(long)]
     json: bool,
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// Checks.
@@ -39,145 +75,220 @@ pub(crate) fn run(file: &Path, args: &Args) -> anyhow::Result<Answer> {
             file.display()
         ))
     })?;
-    let checked = Config::parse(&text, &file.display().to_string()).map_err(|errors| errors.lines().to_vec());
-    let config = match checked.and_then(|config| with_rules(config, file)) {
-        Ok(config) => config,
-        Err(mistakes) => {
-            for mistake in &mistakes {
-                output::note(mistake);
-            }
-            if args.json {
-                output::json(&json!({ "valid": false, "mistakes": mistakes }));
-            }
-            return Err(misuse(match mistakes.len() {
-                1 => "1 mistake".to_owned(),
-                many => format!("{many} mistakes"),
-            }));
-        }
-    };
+    let mut findings = Findings::default();
     let environment = Environment::process();
-    let warnings = warnings(&config, &environment);
-    if args.json {
-        output::json(&summary(&config, &warnings));
-    } else {
-        show(&config, file, &environment);
-        for warning in &warnings {
-            output::note(format!("warning: {warning}"));
+    let config = configuration(&text, file, &mut findings);
+    let places = Places::new(file.display().to_string(), &text);
+    if let (Some(config), Some(places)) = (&config, &places) {
+        all(config, places, file, args, &environment, &mut findings)?;
+    }
+    report(config.as_ref(), file, args, &environment, findings)
+}
+
+/// The configuration, if it has no mistakes.
+fn configuration(text: &str, file: &Path, findings: &mut Findings) -> Option<Config> {
+    let config = match Config::parse(text, &file.display().to_string()) {
+        Ok(config) => config,
+        Err(errors) => {
+            errors.lines().iter().for_each(|line| findings.placed(line));
+            return None;
         }
-    }
-    Ok(Answer::Yes)
-}
-
-/// The rules compile as well.
-fn with_rules(config: Config, file: &Path) -> Result<Config, Vec<String>> {
-    match Rules::new(&config) {
-        Ok(_) => Ok(config),
-        Err(error) => Err(vec![format!("{}: {error}", file.display())]),
-    }
-}
-
-/// Secrets that are missing or unusable in this environment.
-fn warnings(config: &Config, environment: &Environment) -> Vec<String> {
-    let value = |name: &str| {
-        environment
-            .get(&variable("SECRET", name))
-            .filter(|value| !value.trim().is_empty())
     };
-    let mut warnings = Vec::new();
-    for source in config.sources.values() {
-        for name in &source.secrets {
-            let place = format!("source `{}`: {}", source.name, variable("SECRET", name));
-            match value(name) {
-                None => warnings.push(format!(
-                    "{place} is not set here (`oncehook dev` uses a development secret)"
-                )),
-                Some(value) => warnings.extend(unusable(source, &value).map(|why| format!("{place}: {why}"))),
+    if let Err(error) = Rules::new(&config) {
+        findings.placed(&format!("{}: {error}", file.display()));
+        return None;
+    }
+    Some(config)
+}
+
+fn all(
+    config: &Config,
+    places: &Places<'_>,
+    file: &Path,
+    args: &Args,
+    environment: &Environment,
+    findings: &mut Findings,
+) -> anyhow::Result<()> {
+    let template = template_file(file, args)?;
+    destinations::check(config, places, template.is_some(), findings);
+    destinations::secrets(config, places, environment, args.secrets, findings);
+    destinations::names(config, places, findings);
+    match &template {
+        Some(template) => {
+            let parameters: BTreeMap<String, String> = args.parameter.iter().cloned().collect();
+            template::check(config, places, template, &parameters, findings);
+            let names = secret_names(config);
+            if !names.is_empty() {
+                let names = names.into_iter().collect::<Vec<_>>().join("`, `");
+                findings.note(None, format!("on AWS the stack's parameter must hold the secrets `{names}`: `oncehook secret set NAME`"));
             }
         }
+        None if args.no_template => {}
+        None => findings.note(
+            None,
+            format!(
+                "there is no template.yaml beside {}: only the configuration was checked",
+                file.display()
+            ),
+        ),
     }
-    for destination in config.destinations.values() {
-        if let Some(name) = destination.secret.as_ref().filter(|name| value(name).is_none()) {
-            warnings.push(format!(
-                "destination `{}`: {} is not set here",
-                destination.name,
-                variable("SECRET", name)
-            ));
-        }
-    }
-    warnings
+    accepted(config, places, file, args, findings)
 }
 
-fn unusable(source: &SourceConfig, value: &str) -> Option<String> {
-    let mut lines = value.lines().filter(|line| !line.trim().is_empty());
-    lines
-        .find_map(|line| signing::source(source, line).err())
-        .map(|error| error.to_string())
-}
-
-fn show(config: &Config, file: &Path, environment: &Environment) {
-    let count = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
-    output::line(format!(
-        "{} is valid: {}, {}, {}, {}",
-        file.display(),
-        count(config.sources.len(), "source"),
-        count(config.rules.len(), "rule"),
-        count(config.tables.len(), "table"),
-        count(config.destinations.len(), "destination"),
-    ));
-    let secret = |name: &String| {
-        let variable = variable("SECRET", name);
-        let state = if environment.get(&variable).is_some() {
-            "set"
+fn template_file(file: &Path, args: &Args) -> anyhow::Result<Option<PathBuf>> {
+    if args.no_template {
+        return Ok(None);
+    }
+    if let Some(given) = &args.template {
+        return if given.is_file() {
+            Ok(Some(given.clone()))
         } else {
-            "not set"
+            Err(misuse(format!(
+                "there is no template {}; give another with --template",
+                given.display()
+            )))
         };
-        format!("{variable} ({state})")
-    };
-    let sources = config.sources.values().map(|source| {
-        let secrets = source.secrets.iter().map(secret).collect::<Vec<_>>().join(", ");
-        vec![source.name.clone(), source.scheme.name().to_owned(), secrets]
-    });
-    let rules = config
-        .rules
-        .iter()
-        .map(|rule| vec![rule.name.clone(), rule.source.clone(), rule.events.join(", ")]);
-    let destinations = config.destinations.values().map(|destination| {
-        let call = format!("{} {}", destination.method, destination.url);
-        vec![
-            destination.name.clone(),
-            call,
-            output::or_dash(destination.secret.as_ref().map(secret).as_deref()),
-        ]
-    });
-    for (head, rows) in [
-        (["source", "scheme", "secret"], sources.collect::<Vec<_>>()),
-        (["rule", "source", "events"], rules.collect()),
-        (["destination", "call", "secret"], destinations.collect()),
-    ] {
-        if !rows.is_empty() {
-            output::line("");
-            output::table(&head, rows);
-        }
     }
+    let beside = file.with_file_name("template.yaml");
+    Ok(beside.is_file().then_some(beside))
 }
 
-fn summary(config: &Config, warnings: &[String]) -> Value {
-    let sources = config.sources.values().map(
-        |source| json!({ "name": source.name, "scheme": source.scheme.name(), "secrets": source.secrets }),
-    );
-    let rules = config
-        .rules
-        .iter()
-        .map(|rule| json!({ "name": rule.name, "source": rule.source, "events": rule.events }));
-    let destinations = config.destinations.values().map(|destination| {
-        json!({ "name": destination.name, "method": destination.method, "url": destination.url })
-    });
-    json!({
-        "valid": true,
-        "sources": sources.collect::<Vec<_>>(),
-        "rules": rules.collect::<Vec<_>>(),
-        "tables": config.tables.keys().collect::<Vec<_>>(),
-        "destinations": destinations.collect::<Vec<_>>(),
-        "warnings": warnings,
-    })
+fn secret_names(config: &Config) -> BTreeSet<&str> {
+    let sources = config.sources.values().flat_map(|source| &source.secrets);
+    let destinations = config
+        .destinations
+        .values()
+        .filter_map(|destination| destination.secret.as_ref());
+    sources.chain(destinations).map(String::as_str).collect()
+}
+
+/// What would be forgotten or stranded, compared with what was accepted.
+fn accepted(
+    config: &Config,
+    places: &Places<'_>,
+    file: &Path,
+    args: &Args,
+    findings: &mut Findings,
+) -> anyhow::Result<()> {
+    let lock = file.with_extension("lock");
+    let name = lock.display().to_string();
+    let start = Place {
+        file: name.clone(),
+        line: 1,
+        column: 1,
+    };
+    let now = Memory::of(config);
+    let text = match std::fs::read_to_string(&lock) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(misuse(format!("cannot read {name}: {error}"))),
+    };
+    let before = match text.as_deref().map(Memory::parse) {
+        Some(Err(why)) if !args.accept => {
+            findings.error(
+                start,
+                format!("cannot be read: {why}; restore it, or write it anew with --accept"),
+            );
+            return Ok(());
+        }
+        Some(Ok(before)) => Some(before),
+        Some(Err(_)) | None => None,
+    };
+    let changes = before
+        .as_ref()
+        .map(|before| before.changes(&now))
+        .unwrap_or_default();
+    let memory = text.as_deref().and_then(|text| Places::new(name.clone(), text));
+    for loss in changes.losses {
+        let path: Vec<&str> = loss.path.iter().map(String::as_str).collect();
+        let place = match &memory {
+            Some(memory) if loss.in_memory => memory.of(&path),
+            _ => places.of(&in_config(config, &path)
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()),
+        };
+        if args.accept {
+            findings.note(Some(place), format!("accepted: {}", loss.message));
+        } else {
+            findings.error(
+                place,
+                format!("{}. Undo it, or accept it: oncehook check --accept", loss.message),
+            );
+        }
+    }
+    if args.accept {
+        if before.as_ref() != Some(&now) {
+            now.write(&lock)?;
+            findings.note(None, format!("{name} is written; commit it"));
+        }
+    } else if before.is_none() {
+        let message = format!(
+            "there is no {name}: without it, nobody notices when a changed name forgets events or strands effects; write it \
+             with `oncehook check --accept` and commit it"
+        );
+        findings.warning(
+            Place {
+                file: file.display().to_string(),
+                line: 1,
+                column: 1,
+            },
+            message,
+        );
+    } else if !changes.additions.is_empty() {
+        let message = format!(
+            "does not know {} yet: add what is new with `oncehook check --accept` and commit it",
+            changes.additions.join(", ")
+        );
+        findings.warning(start, message);
+    }
+    Ok(())
+}
+
+/// The path of a key in the configuration, where rules are a list.
+fn in_config(config: &Config, path: &[&str]) -> Vec<String> {
+    let mut path: Vec<String> = path.iter().map(|step| (*step).to_owned()).collect();
+    if let [kind, name, ..] = path.as_mut_slice()
+        && kind == "rule"
+        && let Some(index) = config.rules.iter().position(|rule| rule.name == *name)
+    {
+        *name = index.to_string();
+    }
+    path
+}
+
+fn report(
+    config: Option<&Config>,
+    file: &Path,
+    args: &Args,
+    environment: &Environment,
+    findings: Findings,
+) -> anyhow::Result<Answer> {
+    let (errors, warnings) = (findings.count(Severity::Error), findings.count(Severity::Warning));
+    let valid = errors == 0 && (warnings == 0 || !args.strict);
+    let findings = findings.into_sorted();
+    if args.json {
+        let mut summary = config.map_or_else(|| json!({}), show::summary);
+        summary["valid"] = valid.into();
+        summary["findings"] = findings
+            .iter()
+            .map(finding::Finding::json)
+            .collect::<Vec<Value>>()
+            .into();
+        output::json(&summary);
+    } else {
+        if let (true, Some(config)) = (valid, config) {
+            show::show(config, file, environment);
+        }
+        findings.iter().for_each(|finding| output::note(finding.line()));
+    }
+    if valid {
+        return Ok(Answer::Yes);
+    }
+    let count = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
+    Err(misuse(match (errors, warnings) {
+        (0, warnings) => format!("{} (--strict)", count(warnings, "warning")),
+        (errors, 0) => count(errors, "mistake"),
+        (errors, warnings) => format!("{}, {}", count(errors, "mistake"), count(warnings, "warning")),
+    }))
 }
