@@ -5,6 +5,7 @@
 //! local templates are read as well. What only a deployment knows stays a reference: `!Ref Table` is `${Table}`,
 //! `!GetAtt Table.Arn` is `${Table.Arn}`, a resource of a nested stack is `${Nested/Table}`. It judges nothing.
 
+mod functions;
 mod load;
 mod policy;
 mod value;

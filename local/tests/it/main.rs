@@ -8,4 +8,5 @@ mod faults;
 mod gateway;
 mod mail;
 mod sdk;
+mod template;
 mod wire;
