@@ -73,7 +73,7 @@ pub(super) fn secrets(
                 .filter(|value| !value.trim().is_empty());
             match value {
                 None if missing => {
-                    findings.warning(places.of(&path), format!("{whose}: {variable} is not set here"))
+                    findings.warning(places.of(&path), format!("{whose}: {variable} is not set here"));
                 }
                 None => {}
                 Some(value) => {

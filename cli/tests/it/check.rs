@@ -84,6 +84,13 @@ fn a_project_without_mistakes_passes_even_strictly() {
 }
 
 #[test]
+fn the_example_of_this_repository_passes_strictly() {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let output = oncehook(root, &["check", "--strict"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+}
+
+#[test]
 fn findings_come_as_json_as_well() {
     let project = Project::new();
     project.change("template.yaml", "Default: 15", "Default: 31");

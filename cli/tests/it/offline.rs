@@ -67,7 +67,7 @@ fn a_mistyped_key_is_shown_with_its_place_and_the_right_word() {
 #[test]
 fn a_valid_configuration_is_summed_up_with_what_is_missing() {
     let folder = folder(CONFIG);
-    let output = oncehook(folder.path(), &["check"]);
+    let output = oncehook(folder.path(), &["check", "--secrets"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(
         out(&output).contains("1 source, 2 rules, 1 table, 1 destination"),

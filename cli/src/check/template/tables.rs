@@ -1,8 +1,10 @@
 //! Every table that a rule writes: where its name comes from, whether ingest may write it, whether its key fits.
 
+mod keys;
+
 use std::collections::BTreeMap;
 
-use oncehook_core::config::{KeyType, TableConfig, UpdateConfig};
+use oncehook_core::config::{TableConfig, UpdateConfig};
 use oncehook_edge::variable;
 use oncehook_local::template::{Part, Place, Policy, Resource};
 
@@ -44,7 +46,7 @@ pub(super) fn check(context: &Context<'_>, findings: &mut Findings) {
                         .map(Part::texts)
                         .unwrap_or_default(),
                 );
-                keys(context, table, declared, findings);
+                keys::check(context, table, declared, findings);
             }
             if declared.is_none() {
                 let place = mapped.map_or_else(|| ingest.part.place(), |part| part.place());
@@ -133,78 +135,6 @@ fn is_table(kind: &str) -> bool {
     .contains(&kind)
 }
 
-/// The key that the template declares must be the one of the configuration.
-fn keys(context: &Context<'_>, table: &Written<'_>, declared: &Resource<'_>, findings: &mut Findings) {
-    let expected: BTreeMap<&str, &str> = table
-        .key
-        .key
-        .iter()
-        .map(|(name, kind)| (name.as_str(), if *kind == KeyType::S { "S" } else { "N" }))
-        .collect();
-    let (found, place) = declared_key(declared);
-    let found: BTreeMap<&str, &str> = found
-        .iter()
-        .map(|(name, kind)| (name.as_str(), kind.as_str()))
-        .collect();
-    if found.values().any(|kind| kind.contains("${")) || found.keys().any(|name| name.contains("${")) {
-        findings.note(
-            Some(place),
-            format!("the key of `{}` is known only when it is deployed", declared.id),
-        );
-    } else if found != expected {
-        findings.error(
-            place,
-            format!(
-                "`{}` has the key {}, but [table.{}] in {} says {}: make them the same",
-                declared.id,
-                show(&found),
-                table.name,
-                at(&context.places.of(&["table", table.name, "key"])),
-                show(&expected),
-            ),
-        );
-    }
-}
-
-fn show(key: &BTreeMap<&str, &str>) -> String {
-    let parts: Vec<String> = key
-        .iter()
-        .map(|(name, kind)| format!("{name} = \"{kind}\""))
-        .collect();
-    format!("{{ {} }}", parts.join(", "))
-}
-
-fn declared_key(table: &Resource<'_>) -> (BTreeMap<String, String>, Place) {
-    let text = |part: Option<Part<'_>>| part.map(Part::texts).unwrap_or_default().into_iter().next();
-    if table.kind == "AWS::Serverless::SimpleTable" {
-        let key = table.property("PrimaryKey");
-        let name = text(key.and_then(|key| key.get("Name"))).unwrap_or_else(|| "id".to_owned());
-        let kind = match text(key.and_then(|key| key.get("Type"))).as_deref() {
-            None | Some("String") => "S",
-            Some("Number") => "N",
-            Some(_) => "B",
-        };
-        let place = key.map_or_else(|| table.part.place(), |key| key.place());
-        return (BTreeMap::from([(name, kind.to_owned())]), place);
-    }
-    let list = |name| table.property(name).map(Part::items).unwrap_or_default();
-    let types: BTreeMap<String, String> = list("AttributeDefinitions")
-        .into_iter()
-        .filter_map(|part| Some((text(part.get("AttributeName"))?, text(part.get("AttributeType"))?)))
-        .collect();
-    let names = list("KeySchema")
-        .into_iter()
-        .filter_map(|part| text(part.get("AttributeName")));
-    let key = names.map(|name| {
-        let kind = types.get(&name).cloned().unwrap_or_else(|| "?".to_owned());
-        (name, kind)
-    });
-    let place = table
-        .property("KeySchema")
-        .map_or_else(|| table.part.place(), |part| part.place());
-    (key.collect(), place)
-}
-
 /// Ingest must be allowed what the rules do to a table.
 fn rights(
     table: &Written<'_>,
@@ -228,26 +158,47 @@ fn rights(
             at(rule),
             table.name
         );
-        if let Some(denied) = about.iter().find(|statement| !statement.allow) {
-            findings.error(denied.place.clone(), format!("{needs}, which is denied here"));
-        } else if about.iter().any(|statement| !statement.conditional) {
-        } else if let Some(conditional) = about.first() {
-            let message = format!("{needs}, which is allowed only under a condition: see that it holds");
-            findings.note(Some(conditional.place.clone()), message);
-        } else if let Some((place, _)) = policy.unread.first() {
-            let message =
-                format!("{needs}; the statements in this template do not allow it, see that the rest does");
-            findings.note(Some(place.clone()), message);
-        } else {
-            let table = names
+        let certain = |allow| {
+            about
                 .iter()
-                .find(|name| name.starts_with("${"))
-                .unwrap_or(&names[0]);
-            let arn = match table.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
-                Some(id) => format!("!GetAtt {id}.Arn"),
-                None => format!("the ARN of {table}"),
-            };
-            findings.error(place, format!("{needs}, but Ingest is not allowed it: add {action} with the resource {arn} to its policy"));
+                .find(move |statement| statement.allow == allow && !statement.conditional)
+        };
+        if let Some(denied) = certain(false) {
+            findings.error(denied.place.clone(), format!("{needs}, which is denied here"));
+            continue;
         }
+        let conditional = about.iter().find(|statement| statement.conditional);
+        match (certain(true), conditional, policy.unread.first()) {
+            (Some(_), None, _) => {}
+            (Some(_), Some(statement), _) if statement.allow => {}
+            (_, Some(statement), _) => findings.note(
+                Some(statement.place.clone()),
+                format!("{needs}, which is allowed or denied here under a condition: see that it works"),
+            ),
+            (None, None, Some((place, _))) => findings.note(
+                Some(place.clone()),
+                format!("{needs}; the statements in this template do not allow it, see that the rest does"),
+            ),
+            (None, None, None) => findings.error(
+                place,
+                format!(
+                    "{needs}, but Ingest is not allowed it: add {action} with the resource {} to its policy",
+                    arn(names)
+                ),
+            ),
+        }
+    }
+}
+
+/// How to write the ARN of a table in the template.
+fn arn(names: &[String]) -> String {
+    let id = names
+        .iter()
+        .find_map(|name| name.strip_prefix("${")?.strip_suffix('}'));
+    match id.or_else(|| names.first().map(String::as_str)) {
+        Some(id) if names.iter().any(|name| name.starts_with("${")) && !id.contains('/') => {
+            format!("!GetAtt {id}.Arn")
+        }
+        id => format!("the ARN of {}", id.unwrap_or_default()),
     }
 }
