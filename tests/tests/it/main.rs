@@ -8,3 +8,4 @@ mod races;
 mod replies;
 mod sources;
 mod sqs;
+mod template;
