@@ -17,7 +17,7 @@ use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer};
 use oncehook_store::{Ledger, Queue, Wakeup};
 use tokio::{net::TcpListener, sync::mpsc};
 
-use crate::{configuration, running::Running, secrets, storage};
+use crate::{configuration, output, running::Running, secrets, storage};
 
 /// The name of Oncehook's table in the embedded database.
 pub(crate) const TABLE: &str = "oncehook";
@@ -52,6 +52,12 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
     let environment = secrets::environment();
     let mut config = configuration::load(config_path)?;
     environment.override_urls(&mut config)?;
+    for variable in oncehook_edge::unknown_urls(&config, std::env::vars_os()) {
+        output::note(format!(
+            "warning: {variable} is set, and no destination of {} has this name",
+            config_path.display()
+        ));
+    }
 
     if let Ok(other) = Running::read(&args.data)
         && storage::answers(&other.endpoint).await

@@ -19,6 +19,7 @@ mod output;
 mod plan;
 mod post;
 mod running;
+mod secret;
 mod secrets;
 mod send;
 mod signing;
@@ -66,6 +67,8 @@ enum Command {
     Outbox(outbox::Args),
     /// Find every mistake in the configuration.
     Check(check::Args),
+    /// Set, list and drop the secrets of a deployed stack.
+    Secret(secret::Args),
     /// Run signature test vectors through the verification code.
     Verify(verify::Args),
     /// Print a completion script for a shell.
@@ -98,6 +101,7 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Events(args) => events::run(&args).await,
         Command::Outbox(args) => outbox::run(&args).await,
         Command::Check(args) => check::run(config, &args),
+        Command::Secret(args) => secret::run(config, args).await,
         Command::Verify(args) => verify::run(&args),
         Command::Completions(args) => completions::run::<Cli>(&args),
     }

@@ -42,13 +42,7 @@ pub(super) fn start(
         queue.clone(),
         Arc::clone(&clock),
     );
-    let drain = Drain::new(
-        config,
-        secrets,
-        ledger.clone(),
-        queue.clone(),
-        Arc::clone(&clock),
-    )?;
+    let drain = Drain::new(config, secrets, ledger.clone(), queue.clone(), Arc::clone(&clock))?;
     let mut sweep = Sweep::new(config, ledger, queue);
     // One process: nobody else is about to wake what is due.
     sweep.grace = SignedDuration::from_secs(1);

@@ -5,6 +5,7 @@
 mod check;
 mod offline;
 mod running;
+mod secret;
 
 use std::{
     path::Path,

@@ -288,6 +288,7 @@ fn every_command_has_help_with_examples() {
         "events",
         "outbox",
         "check",
+        "secret",
         "verify",
         "completions",
     ];

@@ -1,6 +1,6 @@
 //! The environment variables that Oncehook reads, by name and meaning.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, ffi::OsString, fmt};
 
 use anyhow::{Context, anyhow};
 use oncehook_core::config::Config;
@@ -73,5 +73,34 @@ impl Environment {
             }
         }
         Ok(())
+    }
+}
+
+/// Variables among these that would replace the URL of a destination that is not there: a mistyped name, mostly.
+pub fn unknown_urls(config: &Config, variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let known: Vec<String> = config
+        .destinations
+        .keys()
+        .map(|name| variable("URL", name))
+        .collect();
+    variables
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("ONCEHOOK_URL_") && !known.contains(name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_for_a_destination_that_is_not_there_is_found() {
+        let text = "[source.s]\nscheme = \"stripe\"\nsecret = \"s\"\n[destination.my-app]\nurl = \"https://a.example\"\n";
+        let config = Config::parse(text, "oncehook.toml").unwrap();
+        let set = ["ONCEHOOK_URL_MY_APP", "ONCEHOOK_URL_MYAPP", "ONCEHOOK_LOG"];
+        let variables = set
+            .iter()
+            .map(|name| (OsString::from(name), OsString::from("https://b.example")));
+        assert_eq!(unknown_urls(&config, variables), ["ONCEHOOK_URL_MYAPP"]);
     }
 }

@@ -20,7 +20,7 @@ use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
 
 pub use clients::{local_dynamodb, local_sqs, local_ssm};
-pub use environment::{Environment, variable};
+pub use environment::{Environment, unknown_urls, variable};
 pub use secrets::{Malformed, Secrets};
 pub use store::{SecretStore, Why};
 
@@ -75,6 +75,9 @@ pub async fn start() -> anyhow::Result<Edge> {
     start_logs();
     let environment = Environment::process();
     let config = embedded(&environment)?;
+    for variable in unknown_urls(&config, std::env::vars_os()) {
+        tracing::warn!(%variable, "no destination of oncehook.toml has this name");
+    }
     let aws = clients::aws().await;
     let table = environment.require("ONCEHOOK_TABLE", "the name of Oncehook's table")?;
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;

@@ -16,7 +16,7 @@ use crate::{
     world::{config, destination, now},
 };
 
-const PK: &str = "event#stripe#acct#evt_1";
+pub(crate) const PK: &str = "event#stripe#acct#evt_1";
 
 struct World {
     drain: Drain,
@@ -33,7 +33,7 @@ async fn world(script: Script, secret: bool) -> World {
     create_table(&client, "oncehook").await.unwrap();
     let ledger = Ledger::new(client, "oncehook".into(), BTreeMap::new(), 4);
     let server = Server::start(script).await;
-    commit(&ledger, &server.url).await;
+    commit(&ledger, &server.url, &["receipt"]).await;
     let (_, outbox) = ledger.event(PK).await.unwrap().unwrap();
     let wakeup = Wakeup {
         key: outbox[0].key.clone(),
@@ -67,9 +67,9 @@ async fn world(script: Script, secret: bool) -> World {
     }
 }
 
-async fn commit(ledger: &Ledger, url: &str) {
+pub(crate) async fn commit(ledger: &Ledger, url: &str, effects: &[&str]) {
     let event = sample::event("evt_1");
-    let decision = sample::decision(url, &["receipt"]);
+    let decision = sample::decision(url, effects);
     let day = SignedDuration::from_hours(24);
     let keep = Keep {
         retention: day,

@@ -4,5 +4,6 @@
 
 mod deliver;
 mod drain;
+mod secrets;
 mod server;
 mod world;
