@@ -13,11 +13,13 @@ mod completions;
 mod configuration;
 mod demo;
 mod dev;
+mod event;
 mod events;
 mod outbox;
 mod output;
 mod plan;
 mod post;
+mod request;
 mod running;
 mod secret;
 mod secrets;
@@ -59,6 +61,8 @@ enum Command {
     Demo(demo::Args),
     /// Send a webhook, signed as its provider signs it.
     Send(send::Args),
+    /// Print an event as AWS hands it to a function, freshly signed, for `sam local invoke`.
+    Event(event::Args),
     /// Show what the rules would do with an event, without writing anything.
     Plan(plan::Args),
     /// Show stored events, or one with all that belongs to it.
@@ -97,6 +101,7 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Dev(args) => dev::run(config, args).await.map(|()| Answer::Yes),
         Command::Demo(args) => demo::run(&args).await.map(|()| Answer::Yes),
         Command::Send(args) => send::run(config, &args).await,
+        Command::Event(args) => event::run(config, &args).await,
         Command::Plan(args) => plan::run(config, &args),
         Command::Events(args) => events::run(&args).await,
         Command::Outbox(args) => outbox::run(&args).await,

@@ -38,6 +38,20 @@ pub(crate) fn first(name: &str) -> String {
         .map_or_else(|| dev_secret(name), str::to_owned)
 }
 
+/// What to tell somebody whose request was refused, if it was signed with the development value.
+#[must_use]
+pub(crate) fn refused_hint(name: &str) -> Option<String> {
+    let variable = variable("SECRET", name);
+    let set = Environment::process().get(&variable);
+    if set.is_some_and(|value| !value.trim().is_empty()) {
+        return None;
+    }
+    Some(format!(
+        "note: {variable} is not set here, so the request was signed with the development secret. A receiver that has \
+         another refuses it: set the variable as it is set there, or give --secret"
+    ))
+}
+
 fn value_of(variable: &str) -> String {
     let digest = Sha256::digest(format!("Oncehook, for development only: {variable}"));
     // 16 and 32 characters of base64.

@@ -28,6 +28,15 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
+    /// This endpoint and table, where given; the folder of `oncehook dev` is the usual one.
+    pub(crate) fn at(endpoint: Option<String>, table: Option<String>) -> Self {
+        Self {
+            endpoint,
+            table,
+            data: DIRECTORY.into(),
+        }
+    }
+
     /// The ledger.
     ///
     /// # Errors
@@ -49,7 +58,7 @@ impl Storage {
             ));
         }
         if let Some(table) = table {
-            let (client, _) = oncehook_edge::aws().await;
+            let client = aws_sdk_dynamodb::Client::new(&oncehook_edge::aws().await);
             return Ok(ledger(client, table));
         }
         match Running::read(&self.data) {

@@ -104,7 +104,7 @@ impl World {
         let table = format!("oncehook-{suffix}");
         let direct = oncehook_edge::local_dynamodb(&endpoint);
         oncehook_store::create_table(&direct, &table).await.unwrap();
-        create_accounts(&direct, &accounts).await;
+        create_hash_table(&direct, &accounts, "customer_id").await;
         let proxy = Proxy::start(&endpoint).unwrap();
         let proxied = oncehook_edge::local_dynamodb(&proxy.endpoint());
         let tables = environment.tables(&config);
@@ -285,7 +285,11 @@ impl Drop for World {
     }
 }
 
-async fn create_accounts(client: &aws_sdk_dynamodb::Client, table: &str) {
+/// Makes a table of the user's with one key, a string.
+///
+/// # Panics
+/// When it cannot.
+pub async fn create_hash_table(client: &aws_sdk_dynamodb::Client, table: &str, key: &str) {
     use aws_sdk_dynamodb::types::{
         AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
     };
@@ -296,14 +300,14 @@ async fn create_accounts(client: &aws_sdk_dynamodb::Client, table: &str) {
         .billing_mode(BillingMode::PayPerRequest)
         .attribute_definitions(
             AttributeDefinition::builder()
-                .attribute_name("customer_id")
+                .attribute_name(key)
                 .attribute_type(kind)
                 .build()
                 .unwrap(),
         )
         .key_schema(
             KeySchemaElement::builder()
-                .attribute_name("customer_id")
+                .attribute_name(key)
                 .key_type(KeyType::Hash)
                 .build()
                 .unwrap(),

@@ -7,11 +7,11 @@ use futures_util::future::join_all;
 use http::Uri;
 use serde_json::{Value, json};
 
-use super::Prepared;
 use crate::{
     answer::misuse,
     output,
     post::{self, Answer},
+    request::Prepared,
 };
 
 /// One delivery.
@@ -69,6 +69,11 @@ impl Sent {
         self.answer
             .as_ref()
             .is_ok_and(|answer| (200..300).contains(&answer.status))
+    }
+
+    /// Whether its signature was refused.
+    pub(super) fn is_refused(&self) -> bool {
+        self.answer.as_ref().is_ok_and(|answer| answer.status == 401)
     }
 
     /// For scripts.

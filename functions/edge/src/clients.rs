@@ -27,7 +27,7 @@ fn timeouts() -> TimeoutConfig {
 }
 
 /// What all clients have in common, with the credentials, Region and endpoints of the environment.
-pub(crate) async fn aws() -> SdkConfig {
+pub async fn aws() -> SdkConfig {
     aws_config::defaults(BehaviorVersion::latest())
         .http_client(http())
         .retry_config(RetryConfig::disabled())

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
 
-pub use clients::{local_dynamodb, local_sqs, local_ssm};
+pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, unknown_urls, variable};
 pub use secrets::{Malformed, Secrets};
 pub use store::{SecretStore, Why};
@@ -78,7 +78,7 @@ pub async fn start() -> anyhow::Result<Edge> {
     for variable in unknown_urls(&config, std::env::vars_os()) {
         tracing::warn!(%variable, "no destination of oncehook.toml has this name");
     }
-    let aws = clients::aws().await;
+    let aws = aws().await;
     let table = environment.require("ONCEHOOK_TABLE", "the name of Oncehook's table")?;
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&aws);

@@ -25,6 +25,12 @@ pub fn event_json(
             .get(name)
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
     };
+    let domain = text(header::HOST).unwrap_or_else(|| "localhost".to_owned());
+    // On AWS the API's id is the first label of its own domain.
+    let api = match domain.split_once('.') {
+        Some((api, rest)) if rest.starts_with("execute-api.") => api,
+        _ => "local",
+    };
     let path = request.uri().path();
     let query = request.uri().query().unwrap_or_default();
     let mut event = json!({
@@ -35,9 +41,9 @@ pub fn event_json(
         "headers": joined(headers),
         "requestContext": {
             "accountId": "123456789012",
-            "apiId": "local",
-            "domainName": text(header::HOST).unwrap_or_else(|| "localhost".to_owned()),
-            "domainPrefix": "local",
+            "apiId": api,
+            "domainName": domain,
+            "domainPrefix": api,
             "http": {
                 "method": request.method().as_str(),
                 "path": path,

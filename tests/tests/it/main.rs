@@ -2,10 +2,12 @@
 
 mod batches;
 mod crashes;
+mod fixtures;
 mod guarantees;
 mod logs;
 mod races;
 mod replies;
+mod rie;
 mod sources;
 mod sqs;
 mod template;

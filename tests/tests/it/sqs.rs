@@ -3,49 +3,10 @@
 //! `make test` installs ministack and names it in `ONCEHOOK_TEST_MINISTACK`; without it this test says that it did
 //! nothing.
 
-use std::{
-    net::TcpListener,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
-use oncehook_edge::{Environment, local_sqs};
 use oncehook_store::{OutboxKey, Queue, Wakeup};
-
-struct Ministack {
-    process: Child,
-    endpoint: String,
-}
-
-impl Drop for Ministack {
-    fn drop(&mut self) {
-        let _ended = self.process.kill().and_then(|()| self.process.wait());
-    }
-}
-
-async fn start(program: &str) -> Ministack {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .and_then(|free| free.local_addr())
-        .expect("a free port")
-        .port();
-    let endpoint = format!("http://127.0.0.1:{port}");
-    let process = Command::new(program)
-        .env("BIND_HOST", "127.0.0.1")
-        .env("GATEWAY_PORT", port.to_string())
-        .env("AWS_ENDPOINT_URL", &endpoint)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("ONCEHOOK_TEST_MINISTACK names a program that runs");
-    let ministack = Ministack { process, endpoint };
-    for _ in 0..300 {
-        if local_sqs(&ministack.endpoint).list_queues().send().await.is_ok() {
-            return ministack;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("ministack did not answer within 30 seconds");
-}
+use oncehook_tests::{Ministack, say};
 
 fn wakeup(number: usize) -> Wakeup {
     Wakeup {
@@ -58,23 +19,12 @@ fn wakeup(number: usize) -> Wakeup {
 
 #[tokio::test]
 async fn wake_ups_go_through_sqs_in_batches_and_with_delays() {
-    let Some(program) = Environment::process().get("ONCEHOOK_TEST_MINISTACK") else {
-        #[expect(clippy::print_stderr, reason = "a test that does nothing says so")]
-        {
-            eprintln!("not run: set ONCEHOOK_TEST_MINISTACK to the ministack program, as `make test` does");
-        }
+    let Some(ministack) = Ministack::start().await else {
+        say("not run: set ONCEHOOK_TEST_MINISTACK to the ministack program, as `make test` does");
         return;
     };
-    let ministack = start(&program).await;
-    let client = local_sqs(&ministack.endpoint);
-    let url = client
-        .create_queue()
-        .queue_name("wakeups")
-        .send()
-        .await
-        .unwrap()
-        .queue_url
-        .unwrap();
+    let client = ministack.sqs();
+    let url = ministack.queue("wakeups").await;
     let queue = Queue::Sqs {
         client: client.clone(),
         url: url.clone(),

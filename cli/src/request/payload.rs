@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 /// What a provider sends, before it is signed.
 #[derive(Debug)]
-pub(super) struct Payload {
+pub(crate) struct Payload {
     /// The body.
-    pub(super) body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
     /// Headers beside those of the signature.
-    pub(super) headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
 }
 
 /// A new id in the provider's form.
-pub(super) fn new_id(scheme: &Scheme) -> String {
+pub(crate) fn new_id(scheme: &Scheme) -> String {
     let uuid = uuid::Uuid::new_v4();
     let hex = uuid.simple().to_string();
     match scheme {
@@ -29,10 +29,17 @@ pub(super) fn new_id(scheme: &Scheme) -> String {
 }
 
 /// The request of an event.
-pub(super) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payload {
+pub(crate) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payload {
     let mut headers: Vec<(&str, String)> = Vec::new();
     let body = match scheme {
-        Scheme::Stripe => stripe(kind, id, at),
+        Scheme::Stripe => {
+            headers.push(("content-type", "application/json; charset=utf-8".to_owned()));
+            headers.push((
+                "user-agent",
+                "Stripe/1.0 (+https://stripe.com/docs/webhooks)".to_owned(),
+            ));
+            stripe(kind, id, at)
+        }
         Scheme::StandardWebhooks | Scheme::Svix => json!({
             "type": kind, "timestamp": at.to_string(),
             "data": { "id": "ord_1001", "customer": "cus_1001", "amount": 5000, "currency": "eur" },
@@ -70,9 +77,11 @@ pub(super) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payl
 
 fn stripe(kind: &str, id: &str, at: Timestamp) -> Value {
     let created = at.as_second();
+    // Another event is another payment; a subscription stays the same one.
     let object = if kind.starts_with("invoice.") {
         json!({
-            "id": "in_1001", "object": "invoice", "customer": "cus_1001", "customer_email": "ada@example.com",
+            "id": format!("in_{}", id.trim_start_matches("evt_")), "object": "invoice",
+            "customer": "cus_1001", "customer_email": "ada@example.com",
             "amount_due": 5000, "amount_paid": 5000, "currency": "eur", "status": "paid",
             "subscription": "sub_1001", "created": created,
         })
