@@ -131,7 +131,9 @@ fn all(
             ),
         ),
     }
-    accepted::check(config, places, file, args.accept, findings)
+    // Where nothing is deployed yet, nothing can be forgotten.
+    let deployed = template.is_some() || args.no_template;
+    accepted::check(config, places, file, (args.accept, deployed), findings)
 }
 
 fn template_file(file: &Path, args: &Args) -> anyhow::Result<Option<PathBuf>> {

@@ -15,7 +15,7 @@ pub(super) fn check(
     config: &Config,
     places: &Places<'_>,
     file: &Path,
-    accept: bool,
+    (accept, deployed): (bool, bool),
     findings: &mut Findings,
 ) -> anyhow::Result<()> {
     let lock = file.with_extension("lock");
@@ -71,6 +71,9 @@ pub(super) fn check(
             findings.note(None, format!("{name} is written; commit it"));
         }
     } else if before.is_none() {
+        if !deployed {
+            return Ok(());
+        }
         let message = format!(
             "there is no {name}: without it, nobody notices when a changed name forgets events or strands effects; write it \
              with `oncehook check --accept` and commit it"

@@ -26,6 +26,12 @@ fn a_first_run_writes_nothing_and_says_what_to_do() {
         &["oncehook.lock", "oncehook check --accept"],
     );
     assert!(!lock.exists());
+    // A project without a template is only tried out: nothing is asked of it.
+    let template = project.0.path().join("template.yaml");
+    std::fs::rename(&template, template.with_extension("off")).unwrap();
+    let output = project.check(&["--strict"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    std::fs::rename(template.with_extension("off"), &template).unwrap();
     project.fails(
         &["--strict"],
         "oncehook.toml:1:1: warning: ",
