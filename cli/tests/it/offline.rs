@@ -9,9 +9,10 @@ use oncehook_core::{
     secret::Secret,
     verify::{Source, VerifyError},
 };
+use oncehook_local::{behaviour::Behaviour, recorder::Recorder};
 use serde_json::{Value, json};
 
-use super::{err, oncehook, out};
+use super::{command, err, oncehook, out};
 
 const CONFIG: &str = r#"
 [source.stripe]
@@ -201,6 +202,38 @@ fn without_a_receiver_the_answer_is_no() {
             err(&output)
         );
     }
+}
+
+#[test]
+fn a_refusal_of_the_development_secret_names_the_variable() {
+    let folder = folder(CONFIG);
+    let receiver = Recorder::start(None).unwrap();
+    let url = receiver.endpoint();
+    let send = ["send", "stripe", "invoice.payment_succeeded", "--url", &url];
+    let refused = |further: &[&str], secret: Option<&str>| {
+        receiver.next(Behaviour::Status(401, None));
+        let mut command = command(folder.path(), &[&send, further].concat());
+        if let Some(secret) = secret {
+            command.env("ONCEHOOK_SECRET_STRIPE", secret);
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        err(&output).contains("ONCEHOOK_SECRET_STRIPE is not set here")
+    };
+    assert!(refused(&[], None));
+    assert!(
+        !refused(&[], Some("whsec_1")),
+        "it was not the development secret"
+    );
+    for asked_for in [
+        &["--forge"][..],
+        &["--tamper"],
+        &["--age", "10m"],
+        &["--secret", "whsec_1"],
+    ] {
+        assert!(!refused(asked_for, None), "{asked_for:?}");
+    }
+    assert!(oncehook(folder.path(), &send).status.success());
 }
 
 fn invoice() -> String {
