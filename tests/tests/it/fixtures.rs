@@ -1,5 +1,7 @@
 //! The files in `events/`: that they are what `oncehook event` prints, and that their README knows each of them.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
+
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
