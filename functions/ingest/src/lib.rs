@@ -2,6 +2,7 @@
 //!
 //! Answers 2xx only for what is durable. Delivers nothing itself.
 
+mod gateway;
 mod receive;
 mod reply;
 mod request;
@@ -15,6 +16,7 @@ use oncehook_core::{clock::Clock, config::Config, plan::Handler};
 use oncehook_edge::SecretStore;
 use oncehook_store::{Ledger, Queue};
 
+pub use gateway::presentable;
 pub use reply::{OUTCOME, REPLAYED};
 pub use sources::Sources;
 
