@@ -9,6 +9,7 @@ PYTHON ?= python3
 DYNAMODB_PORT ?= 8000
 ONCEHOOK := $(CARGO) run -q --bin oncehook --
 MINISTACK := $(CURDIR)/.venv/bin/ministack
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 # The environment of samconfig.toml that build, deploy, logs and destroy are for.
 STAGE ?= test
@@ -17,17 +18,24 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test test-dynamodb-local lint check dev binaries doc \
+.PHONY: help demo test e2e test-dynamodb-local lint check dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## watch the seven scenes; FAST=1 leaves out the pauses
 	@$(CARGO) run --bin oncehook -- demo
 
 test: .venv/ready ## run all tests, SQS over its real protocol included
 	ONCEHOOK_TEST_MINISTACK="$(MINISTACK)" $(CARGO) test --workspace
+
+e2e: .venv/ready ## deploy the template with the real binaries to an emulated AWS and use it; no Docker, no account
+	@mkdir -p $(TARGET)/e2e
+	@cat oncehook.toml tests/e2e/rules.toml >$(TARGET)/e2e/new.toml
+	@cmp -s $(TARGET)/e2e/new.toml $(TARGET)/e2e/oncehook.toml || cp $(TARGET)/e2e/new.toml $(TARGET)/e2e/oncehook.toml
+	ONCEHOOK_CONFIG=$(TARGET)/e2e/oncehook.toml $(CARGO) build --bins
+	@.venv/bin/python -B tests/e2e --template template.yaml --binaries $(TARGET)/debug --config $(TARGET)/e2e/oncehook.toml
 
 test-dynamodb-local: ## run all tests on the DynamoDB Local image (Docker; AWS account holders only)
 	@command -v docker >/dev/null || { \
