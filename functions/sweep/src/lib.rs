@@ -114,7 +114,8 @@ impl Sweep {
         }
         let pause = self.ledger.paused(name).await?.filter(|pause| pause.until > now);
         let due = self.due(name, shards, now - self.grace).await?;
-        self.keep(&due, now, report).await?;
+        // Whatever becomes of that, the items are woken.
+        let keeping = self.keep(&due, now, report).await;
         let mut wakeups: Vec<Wakeup> = due.into_iter().map(|due| due.wakeup).collect();
         if let Some(pause) = pause {
             report.paused.push(name.to_owned());
@@ -132,7 +133,7 @@ impl Sweep {
                 }
             }
         }
-        Ok(())
+        keeping
     }
 
     /// The oldest due items, the cap shared between the shards so that none of them starves; oldest first.

@@ -6,7 +6,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::settle::Pause;
-use oncehook_local::{database::Database, recorder::Recorder, sample};
+use oncehook_local::{
+    database::Database,
+    faults::{Fault, Proxy},
+    recorder::Recorder,
+    sample,
+};
 use oncehook_store::{Commit, EventFilter, Keep, Ledger, Queue, Wakeup, create_table};
 use oncehook_sweep::{Sweep, handle};
 use tokio::{sync::mpsc, time::Instant};
@@ -14,6 +19,7 @@ use tokio::{sync::mpsc, time::Instant};
 struct World {
     sweep: Sweep,
     woken: mpsc::UnboundedReceiver<(Wakeup, Duration)>,
+    proxy: Proxy,
     _database: Database,
 }
 
@@ -23,7 +29,8 @@ fn now() -> Timestamp {
 
 async fn world(events: u32) -> World {
     let database = Database::start(None).unwrap();
-    let client = oncehook_edge::local_dynamodb(&database.endpoint());
+    let proxy = Proxy::start(&database.endpoint()).unwrap();
+    let client = oncehook_edge::local_dynamodb(&proxy.endpoint());
     create_table(&client, "oncehook").await.unwrap();
     let ledger = Ledger::new(client, "oncehook".into(), BTreeMap::new(), 4);
     for number in 0..events {
@@ -42,6 +49,7 @@ async fn world(events: u32) -> World {
     World {
         sweep,
         woken,
+        proxy,
         _database: database,
     }
 }
@@ -152,6 +160,19 @@ async fn an_event_is_kept_beyond_its_expiry_while_nobody_claims_its_items() {
     assert_eq!(expiry(&world).await, (0, 3));
     let again = handle(&world.sweep, now() + hours(13)).await.unwrap();
     assert_eq!(again.kept, 0, "not again before half a day has passed");
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_woken_all_the_same() {
+    let mut world = world(3).await;
+    world
+        .proxy
+        .fault("TransactWriteItems", Fault::access_denied("TransactWriteItems"));
+    let failed = handle(&world.sweep, now() + SignedDuration::from_hours(12)).await;
+    assert!(failed.is_err(), "it is not hidden");
+    for _ in 0..3 {
+        world.woken.try_recv().unwrap();
+    }
 }
 
 #[tokio::test]
