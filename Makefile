@@ -9,6 +9,7 @@ PYTHON ?= python3
 DYNAMODB_PORT ?= 8000
 ONCEHOOK := $(CARGO) run -q --bin oncehook --
 MINISTACK := $(CURDIR)/.venv/bin/ministack
+RIE = $(CURDIR)/.venv/lib/python3*/site-packages/samcli/local/rapid/aws-lambda-rie-$(LOCAL_ARCH)
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 # The environment of samconfig.toml that build, deploy, logs and destroy are for.
@@ -27,8 +28,8 @@ help: ## print the targets
 demo: ## watch the seven scenes; FAST=1 leaves out the pauses
 	@$(CARGO) run --bin oncehook -- demo
 
-test: .venv/ready ## run all tests, SQS over its real protocol included
-	ONCEHOOK_TEST_MINISTACK="$(MINISTACK)" $(CARGO) test --workspace
+test: .venv/ready ## run all tests: SQS over its real protocol, the functions under Lambda's emulator
+	ONCEHOOK_TEST_MINISTACK="$(MINISTACK)" ONCEHOOK_TEST_RIE="$$(echo $(RIE))" $(CARGO) test --workspace
 
 e2e: .venv/ready ## deploy the template with the real binaries to an emulated AWS and use it; no Docker, no account
 	@mkdir -p $(TARGET)/e2e
@@ -53,8 +54,8 @@ lint: ## check format, clippy, and licences if cargo-deny is there
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
 	else echo "cargo-deny is not installed: licences and advisories were not checked"; fi
 
-check: ## check oncehook.toml and template.yaml
-	@$(ONCEHOOK) check
+check: ## check oncehook.toml and template.yaml; STRICT=1 takes warnings for errors
+	@$(ONCEHOOK) check $(if $(STRICT),--strict)
 
 dev: ## receive webhooks on this machine, port 3000; ARGS="--port 4000" passes options
 	@$(ONCEHOOK) dev $(ARGS)
@@ -73,9 +74,9 @@ validate: .tools/ready ## check the template with SAM and cfn-lint; needs no acc
 	AWS_DEFAULT_REGION="$${AWS_DEFAULT_REGION:-us-east-1}" $(SAM) validate --lint
 	$(TOOLS)/bin/cfn-lint template.yaml
 
-build: check-stage ## build the functions for Lambda, for arm64 unless STAGE says otherwise
+build: check-stage ## build the functions for Lambda, for arm64 unless STAGE or ARCHITECTURE=x86_64 says otherwise
 	$(SAM) build --config-env $(STAGE) \
-	  --parameter-overrides Architecture=$$($(STAGE_PYTHON) infra/stage.py architecture $(STAGE))
+	  --parameter-overrides Architecture=$(or $(ARCHITECTURE),$$($(STAGE_PYTHON) infra/stage.py architecture $(STAGE)))
 	@$(STAGE_PYTHON) infra/stage.py sizes .aws-sam/build
 
 deploy: account build ## check, build and deploy the stack of STAGE; asks before it changes anything
@@ -132,8 +133,8 @@ docker:
 
 # --- Private Pythons: .venv for the tests' SQS, .tools for deployment. With Debian's python3-venv, or with pip alone. ---
 
-.venv/ready: infra/requirements.txt
-	@$(call python_environment,.venv,infra/requirements.txt)
+.venv/ready: infra/requirements.txt infra/requirements-rie.txt
+	@$(call python_environment,.venv,infra/requirements.txt,--no-deps -r infra/requirements-rie.txt)
 
 .tools/ready: infra/requirements-deploy.txt
 	@echo "Installing SAM, cargo-lambda, zig and cfn-lint into .tools/ (800 MB, once) .."
@@ -144,5 +145,6 @@ rm -rf $(1); \
 $(PYTHON) -m venv $(1) >/dev/null 2>&1 || { rm -rf $(1); $(PYTHON) -m venv --without-pip $(1); }; \
 if [ -x $(1)/bin/pip ]; then pip=($(1)/bin/pip); else pip=($(PYTHON) -m pip --python $(1)/bin/python); fi; \
 "$${pip[@]}" install --quiet --disable-pip-version-check -r $(2); \
+$(if $(3),"$${pip[@]}" install --quiet --disable-pip-version-check $(3);) \
 touch $(1)/ready
 endef
