@@ -70,6 +70,13 @@ pub struct SourceConfig {
     pub budget: SignedDuration,
 }
 
+impl SourceConfig {
+    /// The names of all secrets that it uses.
+    pub fn secret_names(&self) -> impl Iterator<Item = &String> {
+        self.secrets.iter().chain(&self.verify_token)
+    }
+}
+
 /// One of the user's own tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableConfig {

@@ -14,6 +14,7 @@ mod key;
 mod limits;
 mod providers;
 mod read;
+mod sample;
 mod scheme;
 mod sign;
 mod signed;

@@ -4,14 +4,15 @@
 
 use serde_json::{Map, Value};
 
+/// The content type of a form.
+pub(super) const TYPE: &str = "application/x-www-form-urlencoded";
+
 /// Whether a content type says that the body is a form.
 pub(super) fn is_form(content_type: Option<&str>) -> bool {
     let essence = content_type
         .and_then(|value| value.split(';').next())
         .unwrap_or_default();
-    essence
-        .trim()
-        .eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    essence.trim().eq_ignore_ascii_case(TYPE)
 }
 
 /// The JSON in the field `payload`, or else all fields as strings; none if it is neither text nor JSON.

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Source,
-    facts::{Batch, Content, Facts, Form, IdPart},
+    facts::{Batch, Content, Facts, Form, IdPart, KeyForm},
     form, header, jwt,
     key::{Key, Piece},
     providers, read,
@@ -247,7 +247,7 @@ fn wrap(request: &mut SignedRequest) {
     }
     payload.push('\n');
     request.body = format!("bt_payload={}", form::encode(&payload)).into();
-    let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+    let form = HeaderValue::from_static(form::TYPE);
     request.headers.insert(CONTENT_TYPE, form);
 }
 
@@ -311,6 +311,12 @@ pub fn sign_standard_webhook(
 }
 
 impl Scheme {
+    /// Whether any text serves as a secret, or base64 after `whsec_` does.
+    #[must_use]
+    pub fn takes_text(&self) -> bool {
+        matches!(Facts::of(self).key, KeyForm::Text | KeyForm::StandardWebhooks)
+    }
+
     /// The text of a secret of the form that this scheme takes, made of 32 bytes: for development and tests. Where
     /// the provider has key pairs it is a private key, which signs as well.
     #[must_use]

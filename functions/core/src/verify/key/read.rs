@@ -34,7 +34,13 @@ const PRIVATE: &str = "private:";
 impl Key {
     /// The key that a secret's text stands for.
     pub(in crate::verify) fn read(facts: &Facts, secret: &Secret) -> Result<Self, SecretError> {
-        let text = secret.expose();
+        // Where a variable holds one line, line feeds of PEM are written as two characters.
+        let lines = secret.expose().replace("\\n", "\n");
+        let text = if lines.starts_with("-----") {
+            lines.as_str()
+        } else {
+            secret.expose()
+        };
         let key = match (facts.key, facts.proof) {
             (KeyForm::StandardWebhooks, _) => Self::standard_webhooks(text),
             (KeyForm::Hex, Proof::Hmac(algorithm)) => match hex::decode(text.trim()) {
