@@ -63,7 +63,9 @@ pub(super) fn event(config: &Config, name: &str, case: &Case, args: &Args) -> an
     let mut request = Request::new(body);
     *request.method_mut() = method;
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
-    *request.uri_mut() = format!("/webhooks/{to}{query}").parse().context("the source's name")?;
+    *request.uri_mut() = format!("/webhooks/{to}{query}")
+        .parse()
+        .context("the source's name")?;
     *request.headers_mut() = headers;
     Ok(event_json(&request, to, sender, at, &request_id(name)))
 }
