@@ -17,7 +17,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test test-dynamodb-local lint check dev binaries doc \
+.PHONY: help providers demo test test-dynamodb-local lint check dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -44,6 +44,9 @@ lint: ## check format, clippy, and licences if cargo-deny is there
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check; \
 	else echo "cargo-deny is not installed: licences and advisories were not checked"; fi
+
+providers: ## write docs/providers.md anew from the table of providers
+	@$(ONCEHOOK) sources --markdown > docs/providers.md
 
 check: ## check oncehook.toml and template.yaml
 	@$(ONCEHOOK) check

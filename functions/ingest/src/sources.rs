@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use oncehook_core::{
     config::{Config, SourceConfig},
     request::SignedRequest,
-    verify::{Received, Source, VerifyError},
+    verify::{Received, Reply, Source, VerifyError},
 };
 use oncehook_edge::{SecretStore, Secrets, Why};
 
@@ -94,6 +94,20 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// The answer to an unsigned GET request about the endpoint; none if it may not be answered.
+    pub(crate) async fn challenge(
+        &self,
+        name: &str,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> Option<Reply> {
+        self.store.refresh(Why::Old, now).await;
+        let armed = self.armed();
+        armed.sources.get(name)?.source.challenge(request)
+    }
+}
+
 impl Armed {
     fn new(configs: &BTreeMap<String, SourceConfig>, store: &SecretStore) -> Self {
         let secrets = store.current();
@@ -144,7 +158,11 @@ impl Ready {
             tracing::error!(source = %config.name, remedy, "no usable secret: this source answers 503 until there is one");
             return None;
         }
-        let source = Source::new(config, usable).ok()?;
+        let mut source = Source::new(config, usable).ok()?;
+        let token = config.verify_token.as_ref().and_then(|name| secrets.first(name));
+        if let Some(token) = token {
+            source = source.with_verify_token(token);
+        }
         Some(Self { source, values })
     }
 }

@@ -47,12 +47,6 @@ impl Source {
         })
     }
 
-    /// Whether it has GET requests to answer.
-    #[must_use]
-    pub fn takes_challenges(&self) -> bool {
-        self.facts.challenge.is_some()
-    }
-
     /// The answer to an unsigned GET request about the endpoint; none if it is not one that may be answered.
     #[must_use]
     pub fn challenge(&self, request: &SignedRequest) -> Option<Reply> {

@@ -61,6 +61,12 @@ impl Scheme {
         Facts::of(self).challenge == Some(Challenge::Hub)
     }
 
+    /// Whether it has GET requests to answer.
+    #[must_use]
+    pub fn takes_challenges(&self) -> bool {
+        Facts::of(self).challenge.is_some()
+    }
+
     /// The status that the provider wants.
     #[must_use]
     pub fn success(&self) -> u16 {
