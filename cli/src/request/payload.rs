@@ -32,36 +32,36 @@ pub(crate) fn new_id(scheme: &Scheme) -> String {
 pub(crate) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payload {
     let mut headers: Vec<(&str, String)> = Vec::new();
     let (content_type, body) = match scheme {
-        Scheme::Generic(generic) => json(described(generic, kind, id, at, &mut headers)),
+        Scheme::Generic(generic) => json(&described(generic, kind, id, at, &mut headers)),
         Scheme::Known(_) => match scheme.name() {
             "stripe" => {
                 headers.push((
                     "user-agent",
                     "Stripe/1.0 (+https://stripe.com/docs/webhooks)".to_owned(),
                 ));
-                ("application/json; charset=utf-8", json(stripe(kind, id, at)).1)
+                ("application/json; charset=utf-8", json(&stripe(kind, id, at)).1)
             }
-            "standard-webhooks" | "svix" | "clerk" | "resend" | "openai" => json(json!({
+            "standard-webhooks" | "svix" | "clerk" | "resend" | "openai" => json(&json!({
                 "type": kind, "timestamp": at.to_string(),
                 "data": { "id": "ord_1001", "customer": "cus_1001", "amount": 5000, "currency": "eur" },
             })),
             "github" => {
                 headers.push(("user-agent", "GitHub-Hookshot/0000000".to_owned()));
                 headers.push(("x-github-hook-id", "292430182".to_owned()));
-                json(github(kind))
+                json(&github(kind))
             }
             "shopify" => {
                 headers.push(("x-shopify-shop-domain", "example.myshopify.com".to_owned()));
                 headers.push(("x-shopify-api-version", "2026-10".to_owned()));
                 headers.push(("x-shopify-triggered-at", at.to_string()));
-                json(json!({
+                json(&json!({
                     "id": 820_982_911_946_154_508_i64, "email": "jon@example.com", "created_at": at.to_string(),
                     "currency": "EUR", "total_price": "50.00", "financial_status": "paid",
                     "customer": { "id": 115_310_627_314_723_954_i64, "email": "jon@example.com" },
                     "line_items": [{ "id": 866_550_311_766_439_020_i64, "title": "T-shirt", "quantity": 1, "price": "50.00" }],
                 }))
             }
-            "slack" => json(slack(kind, id, at)),
+            "slack" => json(&slack(kind, id, at)),
             _ => scheme.sample(kind, id, at),
         },
     };
@@ -78,7 +78,7 @@ pub(crate) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payl
     }
 }
 
-fn json(body: Value) -> (&'static str, Vec<u8>) {
+fn json(body: &Value) -> (&'static str, Vec<u8>) {
     ("application/json", body.to_string().into_bytes())
 }
 

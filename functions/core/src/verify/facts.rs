@@ -11,6 +11,9 @@ use super::{
     view::View,
 };
 
+/// What a request has to fulfil beyond its signature.
+pub(super) type Rule = fn(&View<'_>) -> Result<(), VerifyError>;
+
 /// A scheme of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Provider {
@@ -40,7 +43,7 @@ pub(super) struct Facts {
     /// In which spellings the URL may have been signed.
     pub(super) url: UrlForms,
     /// A rule beyond the signature, looked at before it.
-    pub(super) rule: Option<fn(&View<'_>) -> Result<(), VerifyError>>,
+    pub(super) rule: Option<Rule>,
     /// Whether every element of a batch has a signature of its own.
     pub(super) per_element: bool,
     /// Where the time of signing is.

@@ -311,6 +311,12 @@ pub fn sign_standard_webhook(
 }
 
 impl Scheme {
+    /// Whether its secret is what the provider hands out public keys for.
+    #[must_use]
+    pub fn fetches_keys(&self) -> bool {
+        Facts::of(self).key == KeyForm::Credentials
+    }
+
     /// Whether any text serves as a secret, or base64 after `whsec_` does.
     #[must_use]
     pub fn takes_text(&self) -> bool {

@@ -1,5 +1,7 @@
 //! What really arrives besides events: handshakes, challenges, batches, compressed bodies, fetched keys, limits.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
+
 use std::io::Write as _;
 
 use http::{HeaderMap, HeaderValue, Method};

@@ -221,7 +221,7 @@ fn plaid() -> Facts {
         scope: scope(&[&["/environment"]]),
         about: About {
             documents: &["https://plaid.com/docs/api/webhooks/webhook-verification/"],
-            secret: "CLIENT_ID:SECRET of the API, with which Plaid's public keys are fetched; or one such key (JWK)",
+            secret: "CLIENT_ID:SECRET of the API (CLIENT_ID:SECRET:sandbox for the Sandbox), with which Plaid's public keys are fetched; or one such key as JWK",
             retries: "",
             signed_anew: None,
             setup: &[
