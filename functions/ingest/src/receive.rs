@@ -62,7 +62,11 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     }
     let received = match ingest.sources.receive(&name, &signed, now).await {
         Ok(received) => received,
-        Err(error) => return refused(error.reason(), refusal(error)),
+        Err(error) => {
+            let (reason, likely) = (error.reason(), error.likely(&config.scheme));
+            tracing::warn!(source = %name, reason, likely, bytes = signed.body.len(), "refused");
+            return refusal(error);
+        }
     };
     match received {
         Received::Handshake(handshake) => {
