@@ -143,6 +143,7 @@ fn signature(facts: &Facts) -> String {
             separator,
             time,
             signature,
+            ..
         } => format!("{time}=TIME{separator}{signature}=SIGNATURE"),
         Form::Versioned => "VERSION,SIGNATURE ..".to_owned(),
         Form::Labelled => "PUBLIC_KEY|SIGNATURE&..".to_owned(),

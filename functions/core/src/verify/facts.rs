@@ -108,6 +108,8 @@ pub(super) enum Form {
         separator: char,
         time: &'static str,
         signature: &'static str,
+        /// Whether a header without any such signature is malformed. Stripe's may have others.
+        needed: bool,
     },
     /// `VERSION,SIGNATURE ..`: Standard Webhooks.
     Versioned,

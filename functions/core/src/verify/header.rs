@@ -52,7 +52,14 @@ impl Found {
                 separator,
                 time,
                 signature,
-            } => pairs(facts, &header, *separator, time, signature)?,
+                needed,
+            } => {
+                let (time, found) = pairs(facts, &header, *separator, time, signature)?;
+                if *needed && found.is_none() {
+                    return Err(VerifyError::MalformedHeader);
+                }
+                (time, found.unwrap_or_default())
+            }
             Form::Versioned => (None, versioned(facts, &header)?),
             Form::Labelled => (None, labelled(facts, &header)?),
             Form::Plain { prefix, separator } => (None, plain(facts, &header, prefix, separator.as_deref())?),
@@ -162,14 +169,15 @@ fn epoch(text: &str) -> Option<i64> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// `t=TIME,v1=SIGNATURE,..`: one time, every item a pair, other names skipped.
+/// `t=TIME,v1=SIGNATURE,..`: one time, every item a pair, other names skipped. No signatures if there is no item of
+/// that name.
 fn pairs(
     facts: &Facts,
     header: &str,
     separator: char,
     time_name: &str,
     signature_name: &str,
-) -> Result<(Option<String>, Vec<Candidate>), VerifyError> {
+) -> Result<(Option<String>, Option<Vec<Candidate>>), VerifyError> {
     let mut time = None;
     let mut signatures = Vec::new();
     for item in header.split(separator) {
@@ -184,8 +192,9 @@ fn pairs(
         }
     }
     let time = time.ok_or(VerifyError::MalformedHeader)?;
+    let any = !signatures.is_empty();
     let found = candidates(facts, signatures.into_iter().map(|it| (None, it)))?;
-    Ok((Some(time), found))
+    Ok((Some(time), any.then_some(found)))
 }
 
 /// `VERSION,SIGNATURE ..`: unknown versions and anything else are skipped.

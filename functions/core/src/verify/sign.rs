@@ -190,6 +190,7 @@ fn signature(
             separator,
             time: name,
             signature: other,
+            ..
         } => format!("{name}={time}{separator}{other}={signature}"),
         Form::Versioned => format!("{},{signature}", key.label()),
         Form::Labelled => format!("{}|{signature}", key.label()),

@@ -182,6 +182,7 @@ fn workos() -> Facts {
             separator: ',',
             time: "t",
             signature: "v1",
+            needed: true,
         },
         signed: template([Part::Timestamp, super::text("."), Part::Body]),
         time: time("", TimeUnit::Milliseconds),
