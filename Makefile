@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e test-dynamodb-local lint check dev binaries doc \
+.PHONY: help demo test e2e test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -56,6 +56,9 @@ lint: ## check format, clippy, and licences if cargo-deny is there
 
 check: ## check oncehook.toml and template.yaml; STRICT=1 takes warnings for errors
 	@$(ONCEHOOK) check $(if $(STRICT),--strict)
+
+providers: ## write docs/providers.md anew from the table of providers
+	@$(ONCEHOOK) sources --markdown > docs/providers.md
 
 dev: ## receive webhooks on this machine, port 3000; ARGS="--port 4000" passes options
 	@$(ONCEHOOK) dev $(ARGS)

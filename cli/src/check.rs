@@ -17,7 +17,10 @@ use std::{
 };
 
 use finding::{Findings, Severity};
-use oncehook_core::{config::Config, rules::Rules};
+use oncehook_core::{
+    config::{Config, SourceConfig},
+    rules::Rules,
+};
 use oncehook_edge::Environment;
 use places::Places;
 use serde_json::{Value, json};
@@ -155,7 +158,7 @@ fn template_file(file: &Path, args: &Args) -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn secret_names(config: &Config) -> BTreeSet<&str> {
-    let sources = config.sources.values().flat_map(|source| &source.secrets);
+    let sources = config.sources.values().flat_map(SourceConfig::secret_names);
     let destinations = config
         .destinations
         .values()

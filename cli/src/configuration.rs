@@ -38,14 +38,14 @@ pub(crate) fn load_or_schemes(file: &Path) -> anyhow::Result<Config> {
     if !missing {
         return load(file);
     }
-    let plain = |name: &&str| {
+    let plain = |name: &str| {
         Some((
-            (*name).to_owned(),
+            name.to_owned(),
             signing::plain_source(name, Scheme::from_name(name)?),
         ))
     };
     Ok(Config {
-        sources: Scheme::NAMES.iter().filter_map(plain).collect(),
+        sources: Scheme::names().filter_map(plain).collect(),
         tables: Default::default(),
         rules: Vec::new(),
         destinations: Default::default(),

@@ -49,8 +49,8 @@ pub(crate) struct Args {
 /// Runs until interrupted.
 pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Result<()> {
     start_logs();
-    let environment = secrets::environment();
     let mut config = configuration::load(config_path)?;
+    let environment = secrets::environment_of(&config);
     environment.override_urls(&mut config)?;
     for variable in oncehook_edge::unknown_urls(&config, std::env::vars_os()) {
         output::note(format!(

@@ -25,6 +25,7 @@ mod secret;
 mod secrets;
 mod send;
 mod signing;
+mod sources;
 mod storage;
 mod verify;
 
@@ -73,6 +74,8 @@ enum Command {
     Check(check::Args),
     /// Set, list and drop the secrets of a deployed stack.
     Secret(secret::Args),
+    /// Show the providers that are known, or all about one.
+    Sources(sources::Args),
     /// Run signature test vectors through the verification code.
     Verify(verify::Args),
     /// Print a completion script for a shell.
@@ -107,6 +110,7 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Outbox(args) => outbox::run(&args).await,
         Command::Check(args) => check::run(config, &args),
         Command::Secret(args) => secret::run(config, args).await,
+        Command::Sources(args) => sources::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Completions(args) => completions::run::<Cli>(&args),
     }

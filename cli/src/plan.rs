@@ -109,6 +109,6 @@ fn event(config: &SourceConfig, body: Bytes, args: &Args) -> anyhow::Result<Opti
     let now = SystemClock.now();
     let name = config.secrets.first().unwrap_or(&config.name);
     let source = signing::source(config, &secrets::dev_secret(name))?;
-    let headers = signing::sign(&source, &args.id, &args.kind, &body, now, &HeaderMap::new())?;
-    signing::event(&source, headers, body, now)
+    let request = signing::sign(&source, &args.id, &args.kind, body, now, &HeaderMap::new())?;
+    signing::event(&source, request, now)
 }

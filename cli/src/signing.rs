@@ -13,7 +13,7 @@ use oncehook_core::{
     verify::{Received, Scheme, SignError, Source},
 };
 
-use crate::answer::misuse;
+use crate::{answer::misuse, secrets};
 
 /// A source with nothing but its name and scheme: for schemes that need no configuration.
 pub(crate) fn plain_source(name: &str, scheme: Scheme) -> SourceConfig {
@@ -21,10 +21,13 @@ pub(crate) fn plain_source(name: &str, scheme: Scheme) -> SourceConfig {
     SourceConfig {
         name: name.to_owned(),
         namespace: scheme.name().to_owned(),
-        scheme,
         secrets: vec![name.to_owned()],
+        public_url: scheme
+            .signs_url()
+            .then(|| format!("http://127.0.0.1:3000/webhooks/{name}")),
+        verify_token: None,
         tolerance: None,
-        success: 200,
+        success: scheme.success(),
         mode: Mode::Apply,
         not_before: None,
         networks: Vec::new(),
@@ -32,6 +35,7 @@ pub(crate) fn plain_source(name: &str, scheme: Scheme) -> SourceConfig {
         retention: DAY * 30,
         keys_for: DAY * 30,
         budget: SignedDuration::from_secs(2),
+        scheme,
     }
 }
 
@@ -44,11 +48,12 @@ pub(crate) fn source(config: &SourceConfig, secret: &str) -> anyhow::Result<Sour
         .secrets
         .first()
         .map_or(config.name.as_str(), String::as_str);
-    let (secret, _) = Secret::new(name, secret).map_err(|error| misuse(error.to_string()))?;
+    let secret = secrets::fitting(&config.scheme, secret);
+    let (secret, _) = Secret::new(name, &secret).map_err(|error| misuse(error.to_string()))?;
     Source::new(config, vec![secret]).map_err(|error| misuse(error.to_string()))
 }
 
-/// The headers that the provider would send. A header that the scheme signs and nobody gave gets a made-up value.
+/// The request that the provider would make. A header that the scheme signs and nobody gave gets a made-up value.
 ///
 /// # Errors
 /// When the source cannot sign.
@@ -56,20 +61,27 @@ pub(crate) fn sign(
     source: &Source,
     id: &str,
     kind: &str,
-    body: &[u8],
+    body: Bytes,
     at: Timestamp,
     extra: &HeaderMap,
-) -> anyhow::Result<HeaderMap> {
-    let mut extra = extra.clone();
-    extra
+) -> anyhow::Result<SignedRequest> {
+    let mut draft = SignedRequest {
+        method: Method::POST,
+        path_and_query: format!("/webhooks/{}", source.name()),
+        headers: extra.clone(),
+        body,
+        source_ip: None,
+    };
+    draft
+        .headers
         .entry(http::header::CONTENT_TYPE)
         .or_insert(HeaderValue::from_static("application/json"));
     loop {
-        match source.sign(id, kind, body, at, &extra) {
-            Ok(headers) => return Ok(headers),
-            Err(SignError::MissingHeader(name)) if !extra.contains_key(&name) => {
+        match source.make(draft.clone(), id, kind, at) {
+            Ok(request) => return Ok(request),
+            Err(SignError::MissingHeader(name)) if !draft.headers.contains_key(&name) => {
                 let name = HeaderName::try_from(&name).with_context(|| format!("the header `{name}`"))?;
-                extra.insert(name, HeaderValue::from_static("made-up"));
+                draft.headers.insert(name, HeaderValue::from_static("made-up"));
             }
             Err(error) => return Err(error.into()),
         }
@@ -80,19 +92,7 @@ pub(crate) fn sign(
 ///
 /// # Errors
 /// When the source does not believe the request.
-pub(crate) fn event(
-    source: &Source,
-    headers: HeaderMap,
-    body: Bytes,
-    at: Timestamp,
-) -> anyhow::Result<Option<Event>> {
-    let request = SignedRequest {
-        method: Method::POST,
-        path_and_query: format!("/webhooks/{}", source.name()),
-        headers,
-        body,
-        source_ip: None,
-    };
+pub(crate) fn event(source: &Source, request: SignedRequest, at: Timestamp) -> anyhow::Result<Option<Event>> {
     let verified = source.verify(request, at)?;
     Ok(match source.events(verified) {
         Received::Handshake(_) => None,

@@ -38,13 +38,13 @@ pub(super) fn event(config: &Config, name: &str, case: &Case, args: &Args) -> an
         options.created.get_or_insert(CREATED);
     }
     let kind = args.kind.as_deref().unwrap_or(case.kind);
-    let (method, mut headers, body) = if case.get {
+    let (method, mut headers, body, query) = if case.get {
         let mut headers = HeaderMap::new();
         headers.insert(header::USER_AGENT, HeaderValue::from_static("curl/8.14.1"));
-        (Method::GET, headers, Bytes::new())
+        (Method::GET, headers, Bytes::new(), None)
     } else {
         let prepared = request::prepare(source, kind, &options, at)?;
-        (Method::POST, prepared.headers, prepared.body)
+        (Method::POST, prepared.headers, prepared.body, prepared.query)
     };
     if case.base64 || args.base64 {
         let kind = HeaderValue::from_static("application/octet-stream");
@@ -62,7 +62,10 @@ pub(super) fn event(config: &Config, name: &str, case: &Case, args: &Args) -> an
     let to = case.to.unwrap_or(&source.name);
     let mut request = Request::new(body);
     *request.method_mut() = method;
-    *request.uri_mut() = format!("/webhooks/{to}").parse().context("the source's name")?;
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    *request.uri_mut() = format!("/webhooks/{to}{query}")
+        .parse()
+        .context("the source's name")?;
     *request.headers_mut() = headers;
     Ok(event_json(&request, to, sender, at, &request_id(name)))
 }

@@ -20,49 +20,52 @@ pub(crate) struct Payload {
 pub(crate) fn new_id(scheme: &Scheme) -> String {
     let uuid = uuid::Uuid::new_v4();
     let hex = uuid.simple().to_string();
-    match scheme {
-        Scheme::Stripe => format!("evt_{}", &hex[..24]),
-        Scheme::StandardWebhooks | Scheme::Svix => format!("msg_{}", &hex[..27]),
-        Scheme::Slack => format!("Ev{}", hex[..10].to_uppercase()),
-        Scheme::GitHub | Scheme::Shopify | Scheme::Generic(_) => uuid.to_string(),
+    match scheme.name() {
+        "stripe" => format!("evt_{}", &hex[..24]),
+        "standard-webhooks" | "svix" | "clerk" | "resend" | "openai" => format!("msg_{}", &hex[..27]),
+        "slack" => format!("Ev{}", hex[..10].to_uppercase()),
+        _ => uuid.to_string(),
     }
 }
 
 /// The request of an event.
 pub(crate) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payload {
     let mut headers: Vec<(&str, String)> = Vec::new();
-    let body = match scheme {
-        Scheme::Stripe => {
-            headers.push(("content-type", "application/json; charset=utf-8".to_owned()));
-            headers.push((
-                "user-agent",
-                "Stripe/1.0 (+https://stripe.com/docs/webhooks)".to_owned(),
-            ));
-            stripe(kind, id, at)
-        }
-        Scheme::StandardWebhooks | Scheme::Svix => json!({
-            "type": kind, "timestamp": at.to_string(),
-            "data": { "id": "ord_1001", "customer": "cus_1001", "amount": 5000, "currency": "eur" },
-        }),
-        Scheme::GitHub => {
-            headers.push(("user-agent", "GitHub-Hookshot/0000000".to_owned()));
-            headers.push(("x-github-hook-id", "292430182".to_owned()));
-            github(kind)
-        }
-        Scheme::Shopify => {
-            headers.push(("x-shopify-shop-domain", "example.myshopify.com".to_owned()));
-            headers.push(("x-shopify-api-version", "2026-10".to_owned()));
-            headers.push(("x-shopify-triggered-at", at.to_string()));
-            json!({
-                "id": 820_982_911_946_154_508_i64, "email": "jon@example.com", "created_at": at.to_string(),
-                "currency": "EUR", "total_price": "50.00", "financial_status": "paid",
-                "customer": { "id": 115_310_627_314_723_954_i64, "email": "jon@example.com" },
-                "line_items": [{ "id": 866_550_311_766_439_020_i64, "title": "T-shirt", "quantity": 1, "price": "50.00" }],
-            })
-        }
-        Scheme::Slack => slack(kind, id, at),
-        Scheme::Generic(generic) => described(generic, kind, id, at, &mut headers),
+    let (content_type, body) = match scheme {
+        Scheme::Generic(generic) => json(&described(generic, kind, id, at, &mut headers)),
+        Scheme::Known(_) => match scheme.name() {
+            "stripe" => {
+                headers.push((
+                    "user-agent",
+                    "Stripe/1.0 (+https://stripe.com/docs/webhooks)".to_owned(),
+                ));
+                ("application/json; charset=utf-8", json(&stripe(kind, id, at)).1)
+            }
+            "standard-webhooks" | "svix" | "clerk" | "resend" | "openai" => json(&json!({
+                "type": kind, "timestamp": at.to_string(),
+                "data": { "id": "ord_1001", "customer": "cus_1001", "amount": 5000, "currency": "eur" },
+            })),
+            "github" => {
+                headers.push(("user-agent", "GitHub-Hookshot/0000000".to_owned()));
+                headers.push(("x-github-hook-id", "292430182".to_owned()));
+                json(&github(kind))
+            }
+            "shopify" => {
+                headers.push(("x-shopify-shop-domain", "example.myshopify.com".to_owned()));
+                headers.push(("x-shopify-api-version", "2026-10".to_owned()));
+                headers.push(("x-shopify-triggered-at", at.to_string()));
+                json(&json!({
+                    "id": 820_982_911_946_154_508_i64, "email": "jon@example.com", "created_at": at.to_string(),
+                    "currency": "EUR", "total_price": "50.00", "financial_status": "paid",
+                    "customer": { "id": 115_310_627_314_723_954_i64, "email": "jon@example.com" },
+                    "line_items": [{ "id": 866_550_311_766_439_020_i64, "title": "T-shirt", "quantity": 1, "price": "50.00" }],
+                }))
+            }
+            "slack" => json(&slack(kind, id, at)),
+            _ => scheme.sample(kind, id, at),
+        },
     };
+    headers.push(("content-type", content_type.to_owned()));
     let headers = headers.into_iter().filter_map(|(name, value)| {
         Some((
             HeaderName::try_from(name).ok()?,
@@ -70,9 +73,13 @@ pub(crate) fn make(scheme: &Scheme, kind: &str, id: &str, at: Timestamp) -> Payl
         ))
     });
     Payload {
-        body: body.to_string().into_bytes(),
+        body,
         headers: headers.collect(),
     }
+}
+
+fn json(body: &Value) -> (&'static str, Vec<u8>) {
+    ("application/json", body.to_string().into_bytes())
 }
 
 fn stripe(kind: &str, id: &str, at: Timestamp) -> Value {
@@ -192,7 +199,7 @@ mod tests {
     #[test]
     fn the_invoice_is_of_5000() {
         let payload = make(
-            &Scheme::Stripe,
+            &Scheme::from_name("stripe").unwrap(),
             "invoice.payment_succeeded",
             "evt_1",
             Timestamp::UNIX_EPOCH,

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt};
 use oncehook_core::{
     config::{Config, DestinationConfig, SourceConfig},
     secret::Secret,
-    verify::{Scheme, Source},
+    verify::Source,
 };
 
 use crate::answer::misuse;
@@ -48,7 +48,7 @@ impl<'c> Usage<'c> {
 
     /// Every secret that the configuration names.
     pub(super) fn all(config: &'c Config) -> Vec<Self> {
-        let of_sources = config.sources.values().flat_map(|source| source.secrets.iter());
+        let of_sources = config.sources.values().flat_map(SourceConfig::secret_names);
         let of_destinations = config.destinations.values().filter_map(|one| one.secret.as_ref());
         let names: BTreeSet<&String> = of_sources.chain(of_destinations).collect();
         names.into_iter().map(|name| Self::of(config, name)).collect()
@@ -114,7 +114,7 @@ impl<'c> Usage<'c> {
             };
             Source::new(source, vec![secret.clone()]).map_err(|error| refused(&error))?;
             let api_key = ["sk_", "rk_", "pk_"].iter().any(|start| value.starts_with(start));
-            if api_key && source.scheme.name() == Scheme::Stripe.name() {
+            if api_key && source.scheme.name() == "stripe" {
                 return Err(refused(
                     &"this is an API key, not a signing secret: that one begins with whsec_ and is shown with the endpoint",
                 ));

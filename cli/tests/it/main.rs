@@ -6,6 +6,7 @@ mod check;
 mod offline;
 mod running;
 mod secret;
+mod sources;
 
 use std::{
     path::Path,

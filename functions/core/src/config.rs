@@ -44,6 +44,10 @@ pub struct SourceConfig {
     pub scheme: Scheme,
     /// Names of its secrets, each with one or more values in the environment.
     pub secrets: Vec<String>,
+    /// The URL of the endpoint as the provider was told it, for schemes that sign it.
+    pub public_url: Option<String>,
+    /// The name of the secret with the token that a set-up request must know, for schemes that have such.
+    pub verify_token: Option<String>,
     /// How far a signed time may be from now, either way; the scheme's own if absent.
     pub tolerance: Option<SignedDuration>,
     /// The status of every acknowledgement: 200 to 299.
@@ -64,6 +68,13 @@ pub struct SourceConfig {
     pub keys_for: SignedDuration,
     /// How long a commit may take before the provider is asked to come again (503).
     pub budget: SignedDuration,
+}
+
+impl SourceConfig {
+    /// The names of all secrets that it uses.
+    pub fn secret_names(&self) -> impl Iterator<Item = &String> {
+        self.secrets.iter().chain(&self.verify_token)
+    }
 }
 
 /// One of the user's own tables.
@@ -267,4 +278,10 @@ pub struct Idempotency {
     pub retention: SignedDuration,
     /// Whether the value is quoted, as in the IETF draft's structured field.
     pub quoted: bool,
+}
+
+/// A duration as it would be written in oncehook.toml, in its largest whole unit.
+#[must_use]
+pub fn show_duration(duration: SignedDuration) -> String {
+    units::show(duration)
 }

@@ -3,23 +3,30 @@
 //! Works on the raw bytes only. Reads no clock, fetches no keys, and does not look at networks, body sizes or
 //! whether an event was seen before. Nothing of a request is in an error but the cause.
 
+mod batch;
+mod describe;
+mod error;
 mod facts;
 mod form;
+mod handshake;
 mod header;
+mod jwt;
 mod key;
+mod limits;
 mod providers;
 mod read;
+mod sample;
 mod scheme;
 mod sign;
 mod signed;
+mod url;
+mod view;
+mod xml;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
-use self::{
-    facts::Facts,
-    header::Found,
-    key::{Key, Piece},
-};
+use self::{facts::Facts, header::Found, key::Key, view::View};
 use crate::{
     config::SourceConfig,
     request::SignedRequest,
@@ -27,10 +34,15 @@ use crate::{
 };
 
 pub use self::{
+    describe::Description,
+    error::VerifyError,
+    facts::Provider,
+    jwt::body_hash,
     read::{Received, Reply},
     scheme::{Algorithm, Encoding, GenericScheme, GenericTimestamp, Scheme, TimeUnit},
     sign::{SignError, sign_standard_webhook},
-    signed::{Location, SignedTemplate},
+    signed::Location,
+    signed::SignedTemplate,
 };
 
 /// One provider's endpoint with its secrets.
@@ -40,7 +52,10 @@ pub struct Source {
     namespace: String,
     facts: Facts,
     keys: Vec<Key>,
-    tolerance: SignedDuration,
+    tolerance: Option<SignedDuration>,
+    public_url: Option<String>,
+    max_body: usize,
+    verify_token: Option<Secret>,
 }
 
 /// A genuine request. Only [`Source::verify`] makes one.
@@ -51,60 +66,15 @@ pub struct Verified {
     secret: usize,
 }
 
-/// Why a request is not believed. For logs; the sender learns nothing of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum VerifyError {
-    /// No signature header, or an empty one.
-    #[error("the request has no signature")]
-    MissingSignature,
-    /// The signature header, or one that is signed with it, is not built as the provider builds it.
-    #[error("the signature header is malformed")]
-    MalformedHeader,
-    /// The id is signed and absent.
-    #[error("the request has no id")]
-    MissingId,
-    /// A header that is signed is absent.
-    #[error("a header that is signed is missing")]
-    MissingHeader,
-    /// The time of signing is absent.
-    #[error("the request has no timestamp")]
-    MissingTimestamp,
-    /// The time of signing is not a whole number.
-    #[error("the timestamp is not a number")]
-    BadTimestamp,
-    /// Genuine once: signed longer ago than the tolerance.
-    #[error("the timestamp is too old")]
-    TooOld,
-    /// Genuine, but signed for later than the tolerance allows.
-    #[error("the timestamp is in the future")]
-    InFuture,
-    /// No signature matches under any secret.
-    #[error("no signature matches")]
-    Mismatch,
-    /// The provider never sends an empty body.
-    #[error("the body is empty")]
-    EmptyBody,
-    /// The source has no secret to verify with.
-    #[error("the source has no secret")]
-    NoSecret,
-}
+/// A public key that a provider's API has handed out.
+#[derive(Debug)]
+pub struct PublicKey(Key);
 
-impl VerifyError {
-    /// The cause for logs and metrics, in snake case.
+impl PublicKey {
+    /// A key from the JSON of a JWK: P-256 only. None if it is anything else.
     #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::MissingSignature => "missing_signature",
-            Self::MalformedHeader | Self::BadTimestamp => "malformed_header",
-            Self::MissingId => "missing_id",
-            Self::MissingHeader => "missing_header",
-            Self::MissingTimestamp => "missing_timestamp",
-            Self::TooOld => "timestamp_too_old",
-            Self::InFuture => "timestamp_in_future",
-            Self::Mismatch => "signature_mismatch",
-            Self::EmptyBody => "empty_body",
-            Self::NoSecret => "no_secret",
-        }
+    pub fn from_jwk(jwk: &Value) -> Option<Self> {
+        Key::jwk(jwk).map(Self)
     }
 }
 
@@ -142,15 +112,25 @@ impl Source {
         let facts = Facts::of(&config.scheme);
         let keys = secrets
             .iter()
-            .map(|secret| Key::new(&facts, secret))
+            .map(|secret| Key::read(&facts, secret))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             name: config.name.clone(),
             namespace: config.namespace.clone(),
-            tolerance: config.tolerance.unwrap_or(facts.tolerance),
+            tolerance: config.tolerance.or(facts.tolerance),
+            public_url: config.public_url.clone(),
+            max_body: config.max_body,
+            verify_token: None,
             facts,
             keys,
         })
+    }
+
+    /// Answers the unsigned set-up request of Meta for those who know this token.
+    #[must_use]
+    pub fn with_verify_token(mut self, token: Secret) -> Self {
+        self.verify_token = Some(token);
+        self
     }
 
     /// Its name in oncehook.toml.
@@ -159,37 +139,137 @@ impl Source {
         &self.name
     }
 
+    /// The id of the public key that has to be fetched before this request can be verified; none if none has to.
+    ///
+    /// # Errors
+    /// When the request does not name one, or cannot be genuine under any.
+    pub fn key_id(&self, request: &SignedRequest) -> Result<Option<String>, VerifyError> {
+        if !self.keys.iter().any(Key::is_fetched) {
+            return Ok(None);
+        }
+        let view = View::new(request, &Value::Null);
+        let token = view
+            .strict(&self.facts.signature)?
+            .ok_or(VerifyError::MissingSignature)?;
+        // The hash costs nothing and keeps others from making us ask for keys.
+        jwt::found(&token, &request.body)?;
+        jwt::key_id(&token).map(Some)
+    }
+
     /// Whether the request is genuine and fresh. The signature is checked before its age, so "too old" is
     /// said of genuine requests only. A time exactly at the tolerance is fresh.
     ///
     /// # Errors
     /// The first cause not to believe it.
     pub fn verify(&self, request: SignedRequest, now: Timestamp) -> Result<Verified, VerifyError> {
+        self.verify_with(request, now, None)
+    }
+
+    /// As [`verify`](Self::verify), with the public key that [`key_id`](Self::key_id) asked for.
+    ///
+    /// # Errors
+    /// The first cause not to believe it.
+    pub fn verify_with(
+        &self,
+        mut request: SignedRequest,
+        now: Timestamp,
+        fetched: Option<&PublicKey>,
+    ) -> Result<Verified, VerifyError> {
+        limits::headers(&request)?;
         if self.keys.is_empty() {
             return Err(VerifyError::NoSecret);
         }
         if request.body.is_empty() && !self.facts.empty_body {
             return Err(VerifyError::EmptyBody);
         }
-        let found = Found::read(&self.facts, &request)?;
-        let pieces: Vec<&[u8]> = found
-            .pieces
-            .iter()
-            .map(|piece| match piece {
-                Piece::Body => &*request.body,
-                Piece::Text(text) => text.as_bytes(),
-            })
-            .collect();
-        let matches = |key: &Key| key.verify(&pieces, &found.signatures);
-        let secret = self.keys.iter().position(matches).ok_or(VerifyError::Mismatch)?;
-        let signed_at = match found.time {
-            Some(time) => Some(time.fresh(now, self.tolerance)?),
-            None => None,
+        // Providers sign what they then compress; whoever signs the compressed bytes is believed as well.
+        let expanded = limits::expanded(&request, self.max_body)?;
+        let result = match &expanded {
+            Some(expanded) => match self.check(expanded, now, fetched) {
+                Err(VerifyError::Mismatch) => self.check(&request, now, fetched),
+                result => result,
+            },
+            None => self.check(&request, now, fetched),
         };
+        let (secret, signed_at) = result?;
+        if let Some(expanded) = expanded {
+            request = expanded;
+        }
         Ok(Verified {
             request,
             signed_at,
             secret,
         })
+    }
+
+    /// The position of the secret and the time of signing of a request that is genuine and fresh.
+    fn check(
+        &self,
+        request: &SignedRequest,
+        now: Timestamp,
+        fetched: Option<&PublicKey>,
+    ) -> Result<(usize, Option<Timestamp>), VerifyError> {
+        let body = if self.facts.reads_body() {
+            read::body(self.facts.content, request, true).map_err(|_| VerifyError::MalformedPayload)?
+        } else {
+            Value::Null
+        };
+        let parts: Vec<&Value> = if self.facts.per_element {
+            batch::values(self.facts.batch, &body)
+        } else {
+            vec![&body]
+        };
+        let mut result = Err(VerifyError::MissingSignature);
+        for part in parts {
+            let view = View {
+                public_url: self.public_url.as_deref(),
+                ..View::new(request, part)
+            };
+            let found = Found::read(&self.facts, &view)?;
+            let matches = |key: &Key| key.verify(&request.body, &found.pieces, &found.signatures);
+            let secret = match self.keys.iter().position(matches) {
+                Some(secret) => secret,
+                None => match fetched {
+                    Some(PublicKey(key)) if matches(key) => 0,
+                    None if self.keys.iter().all(Key::is_fetched) => return Err(VerifyError::NoKey),
+                    _ => return Err(VerifyError::Mismatch),
+                },
+            };
+            let signed_at = self.signed_at(request, found.time, now)?;
+            // Of several, the oldest secret that is still needed.
+            result = match result {
+                Ok((other, time)) => Ok((secret.max(other), signed_at.or(time))),
+                Err(_) => Ok((secret, signed_at)),
+            };
+        }
+        result
+    }
+
+    /// The time of signing, if it is fresh enough. Without a tolerance it is not looked at where the provider's own
+    /// text is all that is signed.
+    fn signed_at(
+        &self,
+        request: &SignedRequest,
+        found: Option<header::SignedTime>,
+        now: Timestamp,
+    ) -> Result<Option<Timestamp>, VerifyError> {
+        let late = self.facts.time.as_ref().filter(|time| time.late);
+        let time = match late {
+            None => found,
+            Some(_) if self.tolerance.is_none() => None,
+            Some(time) => {
+                let in_body = time
+                    .places
+                    .iter()
+                    .any(|place| matches!(place, Location::Pointer(_)));
+                let body = if in_body {
+                    read::body(self.facts.content, request, true).unwrap_or_default()
+                } else {
+                    Value::Null
+                };
+                Found::late_time(&self.facts, &View::new(request, &body))?
+            }
+        };
+        time.map(|time| time.fresh(now, self.tolerance)).transpose()
     }
 }

@@ -9,6 +9,7 @@
 mod clients;
 mod environment;
 mod parameter;
+mod provider_keys;
 mod secrets;
 mod store;
 
@@ -21,6 +22,7 @@ use oncehook_store::{Ledger, Queue};
 
 pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, unknown_urls, variable};
+pub use provider_keys::ProviderKeys;
 pub use secrets::{Malformed, Secrets};
 pub use store::{SecretStore, Why};
 

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use oncehook_core::{config::Config, secret::Secret};
+use oncehook_core::{
+    config::{Config, SourceConfig},
+    secret::Secret,
+};
 use serde_json::Value;
 
 use crate::environment::{Environment, variable};
@@ -34,7 +37,7 @@ impl Secrets {
     /// bad is logged, by name.
     #[must_use]
     pub fn read(config: &Config, environment: &Environment) -> Self {
-        let of_sources = config.sources.values().flat_map(|source| source.secrets.iter());
+        let of_sources = config.sources.values().flat_map(SourceConfig::secret_names);
         let of_destinations = config
             .destinations
             .values()

@@ -31,7 +31,8 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         tracing::info!(requested = %name.escape_debug(), status = 404, "no such source");
         return Reply::NotFound;
     };
-    if request.method() != Method::POST {
+    let asks = request.method() == Method::GET && config.scheme.takes_challenges();
+    if request.method() != Method::POST && !asks {
         return Reply::Method;
     }
     let signed = request::signed(request);
@@ -50,10 +51,22 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         return refused("body_too_large", Reply::TooLarge);
     }
     let now = ingest.clock.now();
+    if asks {
+        return match ingest.sources.challenge(&name, &signed, now).await {
+            Some(answer) => {
+                tracing::info!(source = %name, status = answer.status, "handshake");
+                Reply::Handshake(answer)
+            }
+            None => refused("bad_challenge", Reply::Forbidden),
+        };
+    }
     let received = match ingest.sources.receive(&name, &signed, now).await {
         Ok(received) => received,
-        Err(VerifyError::NoSecret) => return refused("no_secret", Reply::Later(COME_AGAIN)),
-        Err(error) => return refused(error.reason(), Reply::Unauthorized),
+        Err(error) => {
+            let (reason, likely) = (error.reason(), error.likely(&config.scheme));
+            tracing::warn!(source = %name, reason, likely, bytes = signed.body.len(), "refused");
+            return refusal(error);
+        }
     };
     match received {
         Received::Handshake(handshake) => {
@@ -61,6 +74,15 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
             Reply::Handshake(handshake)
         }
         Received::Events(events) => commit_all(ingest, config, events, now, started).await,
+    }
+}
+
+fn refusal(error: VerifyError) -> Reply {
+    match error.status() {
+        503 => Reply::Later(COME_AGAIN),
+        413 => Reply::TooLarge,
+        status @ (400 | 431) => Reply::Malformed(status),
+        _ => Reply::Unauthorized,
     }
 }
 

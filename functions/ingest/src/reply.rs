@@ -27,6 +27,8 @@ pub(crate) enum Reply {
     Method,
     /// The body is too large.
     TooLarge,
+    /// Not a request that any provider makes, with the status that says so.
+    Malformed(u16),
     /// The signature is missing, malformed, wrong or stale.
     Unauthorized,
     /// The sender's network is not among the source's.
@@ -58,10 +60,17 @@ impl Reply {
                 response
             }
             Self::Handshake(handshake) => {
-                let mut response = respond(handshake.status, Some(handshake.body));
-                if let Ok(value) = HeaderValue::try_from(handshake.content_type) {
-                    response.headers_mut().insert(header::CONTENT_TYPE, value);
+                let body = Some(handshake.body).filter(|body| !body.is_empty());
+                let mut response = respond(handshake.status, body);
+                let headers = response.headers_mut();
+                if headers.contains_key(header::CONTENT_TYPE)
+                    && let Ok(value) = HeaderValue::try_from(handshake.content_type)
+                {
+                    headers.insert(header::CONTENT_TYPE, value);
                 }
+                // An echo is never a page.
+                let nosniff = HeaderValue::from_static("nosniff");
+                headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
                 response
             }
             Self::NotFound => respond(404, None),
@@ -73,6 +82,7 @@ impl Reply {
                 response
             }
             Self::TooLarge => respond(413, None),
+            Self::Malformed(status) => respond(status, None),
             Self::Unauthorized => respond(401, None),
             Self::Forbidden => respond(403, None),
             Self::Later(seconds) => {

@@ -12,15 +12,17 @@ use jiff::Timestamp;
 use oncehook_core::{
     config::{Config, SourceConfig},
     request::SignedRequest,
-    verify::{Received, Source, VerifyError},
+    secret::Secret,
+    verify::{PublicKey, Received, Reply, Source, VerifyError},
 };
-use oncehook_edge::{SecretStore, Secrets, Why};
+use oncehook_edge::{ProviderKeys, SecretStore, Secrets, Why};
 
 /// Every source of a configuration.
 pub struct Sources {
     configs: BTreeMap<String, SourceConfig>,
     store: Arc<SecretStore>,
     armed: Mutex<Arc<Armed>>,
+    keys: ProviderKeys,
 }
 
 /// The sources made with one state of the secrets.
@@ -32,6 +34,8 @@ struct Armed {
 /// A source with at least one usable secret.
 struct Ready {
     source: Source,
+    /// The secrets themselves, where keys are fetched with them.
+    secrets: Vec<Secret>,
     /// Of each of its keys: the name of the secret, and which of its values it is, from 1.
     values: Vec<(String, usize)>,
 }
@@ -51,7 +55,15 @@ impl Sources {
             configs: config.sources.clone(),
             store,
             armed: Mutex::new(Arc::new(armed)),
+            keys: ProviderKeys::default(),
         }
+    }
+
+    /// Fetches public keys from a stand-in for their provider.
+    #[must_use]
+    pub fn with_keys(mut self, keys: ProviderKeys) -> Self {
+        self.keys = keys;
+        self
     }
 
     pub(crate) fn config(&self, name: &str) -> Option<&SourceConfig> {
@@ -76,7 +88,8 @@ impl Sources {
     ) -> Result<Received, VerifyError> {
         self.store.refresh(Why::Old, now).await;
         let before = self.armed();
-        let error = match before.receive(name, request, now) {
+        let key = self.fetched(&before, name, request, now).await?;
+        let error = match before.receive(name, request, now, key.as_deref()) {
             Ok(received) => return Ok(received),
             Err(error) => error,
         };
@@ -90,7 +103,44 @@ impl Sources {
         if Arc::ptr_eq(&before, &after) {
             return Err(error);
         }
-        after.receive(name, request, now)
+        let key = self.fetched(&after, name, request, now).await?;
+        after.receive(name, request, now, key.as_deref())
+    }
+
+    /// The provider's public key, where one has to be fetched for this request.
+    async fn fetched(
+        &self,
+        armed: &Armed,
+        name: &str,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> Result<Option<Arc<PublicKey>>, VerifyError> {
+        let Some(ready) = armed.sources.get(name) else {
+            return Ok(None);
+        };
+        let Some(id) = ready.source.key_id(request)? else {
+            return Ok(None);
+        };
+        for credentials in &ready.secrets {
+            if let Some(key) = self.keys.key(credentials, &id, now).await {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Sources {
+    /// The answer to an unsigned GET request about the endpoint; none if it may not be answered.
+    pub(crate) async fn challenge(
+        &self,
+        name: &str,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> Option<Reply> {
+        self.store.refresh(Why::Old, now).await;
+        let armed = self.armed();
+        armed.sources.get(name)?.source.challenge(request)
     }
 }
 
@@ -107,9 +157,15 @@ impl Armed {
         }
     }
 
-    fn receive(&self, name: &str, request: &SignedRequest, now: Timestamp) -> Result<Received, VerifyError> {
+    fn receive(
+        &self,
+        name: &str,
+        request: &SignedRequest,
+        now: Timestamp,
+        key: Option<&PublicKey>,
+    ) -> Result<Received, VerifyError> {
         let ready = self.sources.get(name).ok_or(VerifyError::NoSecret)?;
-        let verified = ready.source.verify(request.clone(), now)?;
+        let verified = ready.source.verify_with(request.clone(), now, key)?;
         if let Some((secret, value)) = ready.values.get(verified.secret())
             && verified.secret() > 0
         {
@@ -144,7 +200,20 @@ impl Ready {
             tracing::error!(source = %config.name, remedy, "no usable secret: this source answers 503 until there is one");
             return None;
         }
-        let source = Source::new(config, usable).ok()?;
-        Some(Self { source, values })
+        let mut source = Source::new(config, usable.clone()).ok()?;
+        let token = config.verify_token.as_ref().and_then(|name| secrets.first(name));
+        if let Some(token) = token {
+            source = source.with_verify_token(token);
+        }
+        let secrets = if config.scheme.fetches_keys() {
+            usable
+        } else {
+            Vec::new()
+        };
+        Some(Self {
+            source,
+            secrets,
+            values,
+        })
     }
 }

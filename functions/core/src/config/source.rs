@@ -30,11 +30,12 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
                 .at(secret.at, format!("{}: `secret`: {reason}", reader.place));
         }
     }
+    let public_url = public_url(&reader, scheme.as_ref());
+    let verify_token = verify_token(&reader, scheme.as_ref());
     let tolerance = reader.duration("tolerance", "1s", "1h");
     let success = reader
         .integer("success", 200, 299)
-        .and_then(|status| u16::try_from(status).ok())
-        .unwrap_or(200);
+        .and_then(|status| u16::try_from(status).ok());
     let namespace = reader.parsed("namespace", |text| {
         super::parse::check_name(text).map(|()| text.to_owned())
     });
@@ -56,11 +57,14 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
             units::show(retention)
         ));
     }
-    let budget = reader
-        .duration("budget", "500ms", "10s")
-        .unwrap_or(SignedDuration::from_secs(2));
+    let budget = reader.duration("budget", "500ms", "10s");
     reader.finish();
     let scheme = scheme?;
+    // What is left of the provider's patience is for the network and the wake-up.
+    let patience = scheme
+        .timeout()
+        .map(|timeout| timeout - SignedDuration::from_secs(1));
+    let usual = SignedDuration::from_secs(2);
     let remembered = if scheme.signs_time() {
         retention
     } else {
@@ -69,18 +73,71 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
     Some(SourceConfig {
         name: name.to_owned(),
         namespace: namespace.map_or_else(|| default_namespace(&scheme, name), |found| found.value),
-        scheme,
         secrets: secrets.into_iter().map(|secret| secret.value).collect(),
+        public_url,
+        verify_token,
         tolerance,
-        success,
+        success: success.unwrap_or(scheme.success()),
         mode,
         not_before,
         networks,
         max_body: max_body.map_or(MAX_BODY, |found| found.value),
         retention,
         keys_for: keys_for.unwrap_or(remembered),
-        budget,
+        budget: budget.unwrap_or(patience.map_or(usual, |patience| usual.min(patience))),
+        scheme,
     })
+}
+
+/// The URL that the provider signs: without it, or with that of another endpoint, nothing could be verified.
+fn public_url(reader: &Reader<'_>, scheme: Option<&Scheme>) -> Option<String> {
+    let Some(scheme) = scheme.filter(|scheme| scheme.signs_url()) else {
+        let item = reader.get("public_url")?;
+        if scheme.is_some() {
+            reader.note::<()>(
+                item,
+                "`public_url` is only for schemes that sign the URL: leave it out",
+            );
+        }
+        return None;
+    };
+    let url = reader.parsed("public_url", |text| {
+        let uri: http::Uri = text.parse().map_err(|_| format!("`{text}` is not a URL"))?;
+        match (uri.scheme_str(), uri.host()) {
+            (Some("https" | "http"), Some(_)) => Ok(text.to_owned()),
+            _ => Err(format!(
+                "`{text}` is not a URL that begins with https:// and a host"
+            )),
+        }
+    });
+    if url.is_none() && reader.get("public_url").is_none() {
+        let name = scheme.name();
+        reader.wrong(format_args!(
+            "`public_url` is missing: {name} signs the URL, so write it as {name} was told it, such as \
+             \"https://hooks.example.com/webhooks/{name}\""
+        ));
+    }
+    url.map(|found| found.value)
+}
+
+/// The name of the secret with the token that a set-up request must know.
+fn verify_token(reader: &Reader<'_>, scheme: Option<&Scheme>) -> Option<String> {
+    let found = reader.string("verify_token")?;
+    if scheme.is_some_and(|scheme| !scheme.takes_verify_token()) {
+        reader.report.at(
+            found.at,
+            format!(
+                "{}: `verify_token` is only for schemes with a set-up request that names one: leave it out",
+                reader.place
+            ),
+        );
+    }
+    if let Err(reason) = super::parse::check_name(&found.value) {
+        reader
+            .report
+            .at(found.at, format!("{}: `verify_token`: {reason}", reader.place));
+    }
+    Some(found.value)
 }
 
 /// A provider's ids are its own wherever they arrive; two sources of the generic scheme have nothing in common.
@@ -114,7 +171,7 @@ fn scheme(reader: &Reader<'_>) -> Option<Scheme> {
     }
     let scheme = Scheme::from_name(&name.value);
     if scheme.is_none() {
-        let nearest = suggestion(&name.value, Scheme::NAMES.iter().copied());
+        let nearest = suggestion(&name.value, Scheme::names());
         reader.report.at(
             name.at,
             format!("{}: there is no scheme `{}`{nearest}", reader.place, name.value),
@@ -152,7 +209,11 @@ fn generic(reader: &Reader<'_>) -> Option<GenericScheme> {
     );
     let algorithm = reader.word(
         "algorithm",
-        &[("sha256", Algorithm::Sha256), ("sha512", Algorithm::Sha512)],
+        &[
+            ("sha256", Algorithm::Sha256),
+            ("sha512", Algorithm::Sha512),
+            ("sha1", Algorithm::Sha1),
+        ],
     );
     let timestamp = reader.table("timestamp").and_then(|table| {
         let header = required(&table, "header", header_name);

@@ -1,42 +1,67 @@
-//! The columns of the table of facts: all that the engine can be told about a provider.
+//! The columns of the table of facts: all that the engine, the command line and the docs are told about a provider.
 //!
 //! The rows are in `providers`.
 
 use jiff::SignedDuration;
 
 use super::{
-    providers,
+    VerifyError, providers,
     scheme::{Algorithm, Encoding, Scheme, TimeUnit},
     signed::{Location, Part, SignedTemplate},
+    view::View,
 };
+
+/// What a request has to fulfil beyond its signature.
+pub(super) type Rule = fn(&View<'_>) -> Result<(), VerifyError>;
+
+/// A scheme of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Provider {
+    /// Its name in oncehook.toml.
+    pub(super) name: &'static str,
+    /// Its name for people.
+    pub(super) title: &'static str,
+    /// All that is known of it.
+    pub(super) facts: fn() -> Facts,
+}
 
 /// What a provider does. Lists of names and places are alternatives: the first that is present counts.
 #[derive(Debug, Clone)]
 pub(super) struct Facts {
-    /// Headers with the signature.
-    pub(super) signature: Vec<String>,
-    /// How that header is built.
+    /// Where the signature is: headers, or places in the body.
+    pub(super) signature: Vec<Location>,
+    /// How it is built.
     pub(super) form: Form,
     /// How a signature is written.
     pub(super) encoding: Encoding,
-    /// The hash of the HMAC.
-    pub(super) algorithm: Algorithm,
-    /// What is signed.
-    pub(super) signed: SignedTemplate,
-    /// Where the time of signing is.
-    pub(super) time: Option<Time>,
-    /// How far that time may be from now, either way.
-    pub(super) tolerance: SignedDuration,
+    /// How it is made.
+    pub(super) proof: Proof,
     /// What a secret's text stands for.
     pub(super) key: KeyForm,
+    /// What is signed.
+    pub(super) signed: SignedTemplate,
+    /// In which spellings the URL may have been signed.
+    pub(super) url: UrlForms,
+    /// A rule beyond the signature, looked at before it.
+    pub(super) rule: Option<Rule>,
+    /// Whether every element of a batch has a signature of its own.
+    pub(super) per_element: bool,
+    /// Where the time of signing is.
+    pub(super) time: Option<Time>,
+    /// How far that time may be from now, either way; none where the provider gives none.
+    pub(super) tolerance: Option<SignedDuration>,
     /// Whether a request without a body can be genuine.
     pub(super) empty_body: bool,
-    /// Whether bodies may be form-encoded.
-    pub(super) forms: bool,
-    /// A request that is answered and is no event.
-    pub(super) handshake: Option<Handshake>,
-    /// The event's id.
-    pub(super) id: Vec<Location>,
+    /// What bodies are.
+    pub(super) content: Content,
+    /// Signed requests that are answered and are no event.
+    pub(super) handshakes: Vec<Handshake>,
+    /// An unsigned GET request that is answered.
+    pub(super) challenge: Option<Challenge>,
+    /// How one request holds many events.
+    pub(super) batch: Batch,
+    /// The parts of the event's id, joined by colons.
+    pub(super) id: Vec<IdPart>,
     /// The parts of the event's kind and what joins them.
     pub(super) kind: (Vec<Vec<Location>>, &'static str),
     /// When the event happened.
@@ -45,11 +70,32 @@ pub(super) struct Facts {
     pub(super) occurred_when_signed: bool,
     /// The parts of the scope, joined by colons.
     pub(super) scope: Vec<ScopePart>,
+    /// The status that the provider wants.
+    pub(super) success: u16,
     /// How long the provider waits for an answer.
     pub(super) timeout: Option<SignedDuration>,
+    /// What people want to know.
+    pub(super) about: About,
 }
 
-/// How the signature header is built.
+/// What the documentation says and the engine does not need.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct About {
+    /// Where the facts are from.
+    pub(super) documents: &'static [&'static str],
+    /// What the secret is.
+    pub(super) secret: &'static str,
+    /// How the provider tries again.
+    pub(super) retries: &'static str,
+    /// Whether a repeated delivery is signed anew; none if nobody says so.
+    pub(super) signed_anew: Option<bool>,
+    /// What is done in the provider's dashboard. `{url}` is the endpoint.
+    pub(super) setup: &'static [&'static str],
+    /// What else is worth knowing.
+    pub(super) notes: &'static [&'static str],
+}
+
+/// How the signature is built.
 #[derive(Debug, Clone)]
 pub(super) enum Form {
     /// A prefix and a signature; several of them with a separator between.
@@ -57,19 +103,35 @@ pub(super) enum Form {
         prefix: String,
         separator: Option<String>,
     },
-    /// `t=TIME,v1=SIGNATURE,..`: Stripe.
-    Pairs,
+    /// `t=TIME,v1=SIGNATURE,..`: Stripe, and others with names and separators of their own.
+    Pairs {
+        separator: char,
+        time: &'static str,
+        signature: &'static str,
+        /// Whether a header without any such signature is malformed. Stripe's may have others.
+        needed: bool,
+    },
     /// `VERSION,SIGNATURE ..`: Standard Webhooks.
     Versioned,
+    /// `PUBLIC KEY|SIGNATURE&..`: Braintree.
+    Labelled,
+    /// A JSON Web Token that holds the body's hash: Plaid.
+    Jwt,
 }
 
-/// Where the time of signing is.
-#[derive(Debug, Clone)]
-pub(super) struct Time {
-    /// Headers; none if it is within the signature header.
-    pub(super) headers: Vec<String>,
-    /// Its unit.
-    pub(super) unit: TimeUnit,
+/// How a signature is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// An HMAC.
+    Hmac(Algorithm),
+    /// SHA-256 of the secret followed by what is signed.
+    Hash,
+    /// Ed25519.
+    Ed25519,
+    /// ECDSA on P-256 with SHA-256: in DER, or as two numbers of 32 bytes.
+    P256 { der: bool },
+    /// None: the secret itself is sent.
+    SharedSecret,
 }
 
 /// What a secret's text stands for.
@@ -77,19 +139,126 @@ pub(super) struct Time {
 pub(super) enum KeyForm {
     /// Its own bytes.
     Text,
+    /// Bytes in hex.
+    Hex,
     /// base64 after `whsec_` (optional), or an Ed25519 key after `whpk_` or `whsk_`.
     StandardWebhooks,
+    /// An Ed25519 public key: hex, base64 or PEM.
+    Ed25519,
+    /// A P-256 public key: base64 of its SPKI, PEM or JWK.
+    P256,
+    /// `PUBLIC KEY|PRIVATE KEY` of Braintree.
+    Pair,
+    /// What the provider's API takes in return for its public keys; or such a key, as for P-256.
+    Credentials,
 }
 
-/// A request that asks for an echo.
-#[derive(Debug, Clone, Copy)]
+/// In which spellings the public URL is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UrlForms {
+    /// As it is.
+    Plain,
+    /// With and without the port, the query's apostrophes as they are and escaped.
+    Twilio,
+    /// As it is, and with some escapes undone.
+    HubSpot,
+}
+
+/// What bodies are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// JSON.
+    Json,
+    /// JSON, or a form: its field `payload`, or all fields.
+    JsonOrPayload,
+    /// JSON, or a form with all its fields.
+    JsonOrForm,
+    /// A form with XML in base64 in its field `bt_payload`.
+    Braintree,
+}
+
+/// Where the time of signing is.
+#[derive(Debug, Clone)]
+pub(super) struct Time {
+    /// Headers or places in the body; none if it is within the signature.
+    pub(super) places: Vec<Location>,
+    /// Its unit.
+    pub(super) unit: TimeUnit,
+    /// Whether it is read after the signature was found to match.
+    pub(super) late: bool,
+}
+
+/// A part of the id.
+#[derive(Debug, Clone)]
+pub(super) enum IdPart {
+    /// The first of these; without any there is no id.
+    Needed(Vec<Location>),
+    /// The first of these, or nothing.
+    Also(Vec<Location>),
+    /// The first of these, or the hash of the event's bytes.
+    OrHash(Vec<Location>),
+    /// The time of signing, in seconds.
+    SignedAt,
+    /// The hash of the event's bytes.
+    Hash,
+}
+
+/// How one request holds many events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Batch {
+    /// One.
+    No,
+    /// Those of a list: JSON Pointer to the list, and to the event within an element. A body that has no such list
+    /// is one event.
+    List { at: &'static str, within: &'static str },
+    /// `entry[].changes[]` and `entry[].messaging[]` of Meta, each with its surroundings.
+    Meta,
+}
+
+/// A signed request about the endpoint itself.
+#[derive(Debug, Clone)]
 pub(super) struct Handshake {
-    /// JSON Pointer to what marks it.
-    pub(super) mark: &'static str,
-    /// The mark.
-    pub(super) is: &'static str,
-    /// JSON Pointer to what is echoed.
-    pub(super) echo: &'static str,
+    /// What it is told by.
+    pub(super) marks: Vec<Mark>,
+    /// What it is answered with.
+    pub(super) answer: Answer,
+}
+
+/// What tells a handshake.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Mark {
+    /// Text at a JSON Pointer.
+    Text(&'static str, &'static str),
+    /// A number at a JSON Pointer.
+    Number(&'static str, u64),
+    /// Nothing at a JSON Pointer.
+    Absent(&'static str),
+    /// A header.
+    Header(&'static str, &'static str),
+}
+
+/// How a handshake is answered.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Answer {
+    /// The text at a JSON Pointer.
+    Echo(&'static str),
+    /// This JSON.
+    Json(&'static str),
+    /// 200 without a body.
+    Empty,
+    /// 204.
+    NoContent,
+    /// Zoom: the token at the JSON Pointer, and its HMAC.
+    Token(&'static str),
+}
+
+/// An unsigned GET request about the endpoint itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Challenge {
+    /// `hub.challenge`, for those who know the verify token.
+    Hub,
+    /// `bt_challenge`, answered with its signature.
+    Braintree,
 }
 
 /// A part of the scope.
@@ -105,12 +274,7 @@ impl Facts {
     /// The facts of a scheme.
     pub(super) fn of(scheme: &Scheme) -> Self {
         match scheme {
-            Scheme::Stripe => providers::stripe(),
-            Scheme::StandardWebhooks => providers::standard_webhooks(&["webhook"]),
-            Scheme::Svix => providers::standard_webhooks(&["svix", "webhook"]),
-            Scheme::GitHub => providers::github(),
-            Scheme::Shopify => providers::shopify(),
-            Scheme::Slack => providers::slack(),
+            Scheme::Known(provider) => (provider.facts)(),
             Scheme::Generic(generic) => providers::generic(generic),
         }
     }
@@ -118,37 +282,97 @@ impl Facts {
     /// An HMAC-SHA-256 of the body in one header, keyed with the secret's text, and nothing known about events.
     pub(super) fn plain(header: &str, encoding: Encoding) -> Self {
         Self {
-            signature: vec![header.to_owned()],
+            signature: vec![Location::Header(header.to_owned())],
             form: Form::Plain {
                 prefix: String::new(),
                 separator: None,
             },
             encoding,
-            algorithm: Algorithm::Sha256,
+            proof: Proof::Hmac(Algorithm::Sha256),
+            key: KeyForm::Text,
             signed: SignedTemplate {
                 parts: vec![Part::Body],
             },
+            url: UrlForms::Plain,
+            rule: None,
+            per_element: false,
             time: None,
-            tolerance: SignedDuration::from_mins(5),
-            key: KeyForm::Text,
+            tolerance: None,
             empty_body: true,
-            forms: false,
-            handshake: None,
+            content: Content::Json,
+            handshakes: vec![],
+            challenge: None,
+            batch: Batch::No,
             id: vec![],
             kind: (vec![], ""),
             occurred_at: vec![],
             occurred_when_signed: false,
             scope: vec![],
+            success: 200,
             timeout: None,
+            about: About::default(),
         }
     }
 
     /// Whether the signature covers the event's id.
     pub(super) fn signs_id(&self) -> bool {
+        let body = self.signs_body();
+        let signed = |place: &Location| match place {
+            Location::Pointer(pointer) => body || self.signed.parts.contains(&Part::Pointer(pointer.clone())),
+            Location::Header(name) => self.signed.has_header(name),
+        };
         self.signed.has(&Part::Id)
-            || self.id.iter().all(|place| match place {
-                Location::Pointer(_) => true,
-                Location::Header(name) => self.signed.has_header(name),
+            || self.id.iter().all(|part| match part {
+                IdPart::Needed(places) | IdPart::Also(places) | IdPart::OrHash(places) => {
+                    places.iter().all(signed)
+                }
+                IdPart::SignedAt => true,
+                IdPart::Hash => body,
             })
+    }
+
+    /// Whether the signature covers the body.
+    pub(super) fn signs_body(&self) -> bool {
+        let signed = [Part::Body, Part::Form].iter().any(|part| self.signed.has(part));
+        let wrapped = matches!(self.form, Form::Jwt) || self.content == Content::Braintree;
+        self.proof != Proof::SharedSecret && (signed || wrapped)
+    }
+
+    /// Whether old requests can be told: the signature covers a time, and there is a limit to its age.
+    pub(super) fn is_fresh(&self) -> bool {
+        let signed = self.time.as_ref().is_some_and(|time| {
+            let in_body = time
+                .places
+                .iter()
+                .any(|place| matches!(place, Location::Pointer(_)));
+            self.signed.has_timestamp() || matches!(self.form, Form::Jwt) || (in_body && self.signs_body())
+        });
+        signed && self.tolerance.is_some()
+    }
+
+    /// Whether the body has to be read before the signature can be checked.
+    pub(super) fn reads_body(&self) -> bool {
+        let pointer = |place: &Location| matches!(place, Location::Pointer(_));
+        self.per_element
+            || self.signature.iter().any(pointer)
+            || self
+                .signed
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::Pointer(_)))
+    }
+
+    /// The headers with the id.
+    pub(super) fn id_headers(&self) -> impl Iterator<Item = &Location> {
+        let places = self.id.iter().flat_map(|part| match part {
+            IdPart::Needed(places) | IdPart::Also(places) | IdPart::OrHash(places) => places.as_slice(),
+            IdPart::SignedAt | IdPart::Hash => &[],
+        });
+        places.filter(|place| matches!(place, Location::Header(_)))
+    }
+
+    /// Whether the URL is signed.
+    pub(super) fn signs_url(&self) -> bool {
+        self.signed.has(&Part::Url)
     }
 }

@@ -1,4 +1,4 @@
-//! What a request's headers say about its signature: which bytes are claimed, over which content, at what time.
+//! What a request says about its signature: which bytes are claimed, over which content, at what time.
 //!
 //! Believes nothing and compares nothing.
 
@@ -6,15 +6,16 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     VerifyError,
-    facts::{Facts, Form},
-    key::{Candidate, Piece},
+    facts::{Facts, Form, Proof},
+    form, jwt,
+    key::{Candidate, Piece, well_formed},
     scheme::TimeUnit,
     signed::{Location, Part},
+    view::View,
 };
-use crate::request::SignedRequest;
 
-/// Signatures looked at in one request. Providers send one per secret; each costs a pass over the body at most.
-const MAX_SIGNATURES: usize = 32;
+/// Signatures in one request. Providers send one per secret; each costs a pass over the body at most.
+const MAX_SIGNATURES: usize = 64;
 
 /// What is to be checked.
 #[derive(Debug)]
@@ -30,107 +31,135 @@ pub(super) struct Found {
 /// A time of signing as sent, not yet known to be one that can exist.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SignedTime {
-    value: i64,
-    unit: TimeUnit,
+    nanos: i128,
 }
 
 impl Found {
-    pub(super) fn read(facts: &Facts, request: &SignedRequest) -> Result<Self, VerifyError> {
+    pub(super) fn read(facts: &Facts, view: &View<'_>) -> Result<Self, VerifyError> {
         let id = if facts.signed.has(&Part::Id) {
-            Some(id(facts, request)?.ok_or(VerifyError::MissingId)?)
+            Some(id(facts, view)?.ok_or(VerifyError::MissingId)?)
         } else {
             None
         };
-        let header = first(request, &facts.signature)?.ok_or(VerifyError::MissingSignature)?;
+        let header = view
+            .strict(&facts.signature)?
+            .ok_or(VerifyError::MissingSignature)?;
+        if let Some(rule) = facts.rule {
+            rule(view)?;
+        }
         let (mut time_text, signatures) = match &facts.form {
-            Form::Pairs => pairs(facts, &header)?,
-            Form::Versioned => (None, versioned(facts, &header)),
+            Form::Pairs {
+                separator,
+                time,
+                signature,
+                needed,
+            } => {
+                let (time, found) = pairs(facts, &header, *separator, time, signature)?;
+                if *needed && found.is_none() {
+                    return Err(VerifyError::MalformedHeader);
+                }
+                (time, found.unwrap_or_default())
+            }
+            Form::Versioned => (None, versioned(facts, &header)?),
+            Form::Labelled => (None, labelled(facts, &header)?),
             Form::Plain { prefix, separator } => (None, plain(facts, &header, prefix, separator.as_deref())?),
+            Form::Jwt => return jwt::found(&header, &view.request.body),
         };
         let time = match &facts.time {
-            Some(time) => {
+            Some(time) if !time.late => {
                 if time_text.is_none() {
-                    time_text = first(request, &time.headers)?;
+                    time_text = view.strict(&time.places)?;
                 }
                 let text = time_text.as_deref().ok_or(VerifyError::MissingTimestamp)?;
-                let value = epoch(text).ok_or(VerifyError::BadTimestamp)?;
-                Some(SignedTime {
-                    value,
-                    unit: time.unit,
-                })
+                Some(SignedTime::read(text, time.unit).ok_or(VerifyError::BadTimestamp)?)
+            }
+            Some(time) => {
+                time_text = view.strict(&time.places)?;
+                None
             }
             None => None,
         };
-        let mut pieces = Vec::with_capacity(facts.signed.parts.len());
-        for part in &facts.signed.parts {
-            pieces.push(match part {
-                Part::Body => Piece::Body,
-                Part::Text(text) => Piece::Text(text.clone()),
-                Part::Timestamp => Piece::Text(time_text.clone().ok_or(VerifyError::MissingTimestamp)?),
-                Part::Id => Piece::Text(id.clone().ok_or(VerifyError::MissingId)?),
-                Part::Header(name) => Piece::Text(present(request, name)?.ok_or(VerifyError::MissingHeader)?),
-            });
-        }
+        let pieces = pieces(facts, view, time_text.as_deref(), id.as_deref())?;
         Ok(Self {
             signatures,
             pieces,
             time,
         })
     }
+
+    /// A time that is read after the signature: one in the signed body, or one that is only text before.
+    pub(super) fn late_time(facts: &Facts, view: &View<'_>) -> Result<Option<SignedTime>, VerifyError> {
+        let Some(time) = facts.time.as_ref().filter(|time| time.late) else {
+            return Ok(None);
+        };
+        let text = view.strict(&time.places)?.ok_or(VerifyError::MissingTimestamp)?;
+        let time = SignedTime::read(&text, time.unit).ok_or(VerifyError::BadTimestamp)?;
+        Ok(Some(time))
+    }
 }
 
 impl SignedTime {
-    /// The time, if it is no further from `now` than the tolerance.
-    pub(super) fn fresh(self, now: Timestamp, tolerance: SignedDuration) -> Result<Timestamp, VerifyError> {
-        let nanos = match self.unit {
-            TimeUnit::Seconds => 1_000_000_000,
-            TimeUnit::Milliseconds => 1_000_000,
+    pub(super) fn read(text: &str, unit: TimeUnit) -> Option<Self> {
+        let nanos = match unit {
+            TimeUnit::Seconds => i128::from(epoch(text)?) * 1_000_000_000,
+            TimeUnit::Milliseconds => i128::from(epoch(text)?) * 1_000_000,
+            TimeUnit::Rfc3339 => text.parse::<Timestamp>().ok()?.as_nanosecond(),
         };
-        let age = now.as_nanosecond() - i128::from(self.value) * nanos;
+        Some(Self { nanos })
+    }
+
+    /// The time, if it is no further from `now` than the tolerance; any that can exist without one.
+    pub(super) fn fresh(
+        self,
+        now: Timestamp,
+        tolerance: Option<SignedDuration>,
+    ) -> Result<Timestamp, VerifyError> {
+        let age = now.as_nanosecond() - self.nanos;
         let stale = if age > 0 {
             VerifyError::TooOld
         } else {
             VerifyError::InFuture
         };
-        if age.abs() > tolerance.as_nanos() {
+        if tolerance.is_some_and(|tolerance| age.abs() > tolerance.as_nanos()) {
             return Err(stale);
         }
-        match self.unit {
-            TimeUnit::Seconds => Timestamp::from_second(self.value),
-            TimeUnit::Milliseconds => Timestamp::from_millisecond(self.value),
-        }
-        .map_err(|_| stale)
+        Timestamp::from_nanosecond(self.nanos).map_err(|_| stale)
     }
 }
 
-/// The first of the headers that is there and not empty.
-pub(super) fn first(request: &SignedRequest, names: &[String]) -> Result<Option<String>, VerifyError> {
-    for name in names {
-        if let Some(value) = present(request, name)?.filter(|value| !value.is_empty()) {
-            return Ok(Some(value));
-        }
+/// What is signed, piece by piece.
+pub(super) fn pieces(
+    facts: &Facts,
+    view: &View<'_>,
+    time: Option<&str>,
+    id: Option<&str>,
+) -> Result<Vec<Piece>, VerifyError> {
+    let mut pieces = Vec::with_capacity(facts.signed.parts.len());
+    for part in &facts.signed.parts {
+        let text = |text: String| Piece::Bytes(text.into_bytes());
+        pieces.push(match part {
+            Part::Body => Piece::Body,
+            Part::Text(it) => text(it.clone()),
+            Part::Timestamp => text(time.map(str::to_owned).ok_or(VerifyError::MissingTimestamp)?),
+            Part::Id => text(id.map(str::to_owned).ok_or(VerifyError::MissingId)?),
+            Part::Header(name) => text(view.header(name)?.ok_or(VerifyError::MissingHeader)?),
+            Part::Pointer(pointer) => text(
+                view.text(&[Location::Pointer(pointer.clone())])
+                    .unwrap_or_default(),
+            ),
+            Part::Method => text(view.request.method.as_str().to_owned()),
+            Part::Url => Piece::Either(view.urls(facts.url)),
+            Part::Form if view.is_form() => Piece::Bytes(form::sorted(&view.request.body)),
+            Part::Form => text(String::new()),
+            Part::MaybeLineFeed => Piece::Either(vec![String::new(), "\n".to_owned()]),
+        });
     }
-    Ok(None)
+    Ok(pieces)
 }
 
-/// The value of a header, which must be text.
-fn present(request: &SignedRequest, name: &str) -> Result<Option<String>, VerifyError> {
-    match request.header(name) {
-        None if request.headers.contains_key(name) => Err(VerifyError::MalformedHeader),
-        value => Ok(value),
-    }
-}
-
-fn id(facts: &Facts, request: &SignedRequest) -> Result<Option<String>, VerifyError> {
-    let headers: Vec<String> = facts
-        .id
-        .iter()
-        .filter_map(|place| match place {
-            Location::Header(name) => Some(name.clone()),
-            Location::Pointer(_) => None,
-        })
-        .collect();
-    first(request, &headers)
+fn id(facts: &Facts, view: &View<'_>) -> Result<Option<String>, VerifyError> {
+    let headers: Vec<Location> = facts.id_headers().cloned().collect();
+    view.strict(&headers)
 }
 
 /// Decimal digits with an optional minus sign: what providers send, and nothing that reads as the same number.
@@ -140,39 +169,47 @@ fn epoch(text: &str) -> Option<i64> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// `t=TIME,v1=SIGNATURE,..`: one time, every item a pair, schemes other than v1 skipped.
-fn pairs(facts: &Facts, header: &str) -> Result<(Option<String>, Vec<Candidate>), VerifyError> {
+/// `t=TIME,v1=SIGNATURE,..`: one time, every item a pair, other names skipped. No signatures if there is no item of
+/// that name.
+fn pairs(
+    facts: &Facts,
+    header: &str,
+    separator: char,
+    time_name: &str,
+    signature_name: &str,
+) -> Result<(Option<String>, Option<Vec<Candidate>>), VerifyError> {
     let mut time = None;
     let mut signatures = Vec::new();
-    for item in header.split(',') {
-        match item.trim().split_once('=').ok_or(VerifyError::MalformedHeader)? {
-            ("t", value) if time.is_none() && epoch(value).is_some() => {
-                time = Some(value.to_owned());
+    for item in header.split(separator) {
+        let (name, value) = item.trim().split_once('=').ok_or(VerifyError::MalformedHeader)?;
+        if name == time_name {
+            if time.is_some() || epoch(value).is_none() {
+                return Err(VerifyError::MalformedHeader);
             }
-            ("t", _) => return Err(VerifyError::MalformedHeader),
-            ("v1", value) if signatures.len() < MAX_SIGNATURES => {
-                signatures.extend(candidate(facts, None, value));
-            }
-            _ => {}
+            time = Some(value.to_owned());
+        } else if name == signature_name {
+            signatures.push(value);
         }
     }
-    match time {
-        Some(time) => Ok((Some(time), signatures)),
-        None => Err(VerifyError::MalformedHeader),
-    }
+    let time = time.ok_or(VerifyError::MalformedHeader)?;
+    let any = !signatures.is_empty();
+    let found = candidates(facts, signatures.into_iter().map(|it| (None, it)))?;
+    Ok((Some(time), any.then_some(found)))
 }
 
 /// `VERSION,SIGNATURE ..`: unknown versions and anything else are skipped.
-fn versioned(facts: &Facts, header: &str) -> Vec<Candidate> {
-    header
+fn versioned(facts: &Facts, header: &str) -> Result<Vec<Candidate>, VerifyError> {
+    let known = header
         .split_ascii_whitespace()
-        .filter_map(|token| {
-            let (version, value) = token.split_once(',')?;
-            let version = ["v1", "v1a"].into_iter().find(|known| *known == version)?;
-            candidate(facts, Some(version), value)
-        })
-        .take(MAX_SIGNATURES)
-        .collect()
+        .filter_map(|token| token.split_once(','))
+        .filter(|(version, _)| ["v1", "v1a"].contains(version));
+    candidates(facts, known.map(|(version, value)| (Some(version), value)))
+}
+
+/// `LABEL|SIGNATURE&..`: anything else is skipped.
+fn labelled(facts: &Facts, header: &str) -> Result<Vec<Candidate>, VerifyError> {
+    let pairs = header.split('&').filter_map(|pair| pair.split_once('|'));
+    candidates(facts, pairs.map(|(label, value)| (Some(label), value)))
 }
 
 /// One prefixed signature, or several; malformed if none has the prefix.
@@ -186,23 +223,40 @@ fn plain(
         Some(separator) => header.split(separator).collect(),
         None => vec![header],
     };
-    let mut values = items
+    let values: Vec<&str> = items
         .into_iter()
         .filter_map(|item| item.trim().strip_prefix(prefix))
-        .peekable();
-    if values.peek().is_none() {
+        .collect();
+    if values.is_empty() {
         return Err(VerifyError::MalformedHeader);
     }
-    Ok(values
-        .filter_map(|value| candidate(facts, None, value))
-        .take(MAX_SIGNATURES)
-        .collect())
+    let found = candidates(facts, values.into_iter().map(|value| (None, value)))?;
+    // An HMAC in the wrong encoding is only a wrong one; a signature by a key pair has a form of its own.
+    let has_form = matches!(facts.proof, Proof::Ed25519 | Proof::P256 { .. });
+    if has_form
+        && !found
+            .iter()
+            .any(|candidate| well_formed(facts.proof, &candidate.bytes))
+    {
+        return Err(VerifyError::MalformedSignature);
+    }
+    Ok(found)
 }
 
-/// A signature, unless it is not written in the scheme's encoding: it can match nothing then.
-fn candidate(facts: &Facts, version: Option<&'static str>, value: &str) -> Option<Candidate> {
-    facts
-        .encoding
-        .decode(value)
-        .map(|bytes| Candidate { version, bytes })
+/// The signatures that are written in the scheme's encoding: others can match nothing.
+fn candidates<'a>(
+    facts: &Facts,
+    values: impl Iterator<Item = (Option<&'a str>, &'a str)>,
+) -> Result<Vec<Candidate>, VerifyError> {
+    let mut found = Vec::new();
+    for (index, (label, value)) in values.enumerate() {
+        if index == MAX_SIGNATURES {
+            return Err(VerifyError::TooManySignatures);
+        }
+        found.extend(facts.encoding.decode(value).map(|bytes| Candidate {
+            label: label.map(str::to_owned),
+            bytes,
+        }));
+    }
+    Ok(found)
 }

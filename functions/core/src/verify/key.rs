@@ -1,45 +1,69 @@
 //! Secrets as keys, and the comparison of signatures: in constant time, by the libraries that compute them.
 //!
-//! Knows nothing of headers or of what is signed.
+//! Knows nothing of headers or of what is signed. What a secret's text stands for is read in `key::read`.
+
+mod read;
 
 use std::fmt;
 
-use base64::{
-    Engine as _, alphabet,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose},
-};
-use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use base64::{Engine as _, engine::general_purpose};
+use ed25519_dalek::Signer as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::{Sha256, Sha512};
+use p256::ecdsa::signature::Verifier as _;
+use sha1::Sha1;
+use sha2::{Digest as _, Sha256, Sha512};
+use subtle::ConstantTimeEq as _;
 
 use super::{
-    facts::{Facts, KeyForm},
+    facts::Proof,
     scheme::{Algorithm, Encoding},
 };
-use crate::secret::{Secret, SecretError};
 
 /// A piece of what is signed.
 #[derive(Debug)]
 pub(super) enum Piece {
     /// The request's body.
     Body,
-    /// This text.
-    Text(String),
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// One of these.
+    Either(Vec<String>),
 }
 
-/// A signature as sent: bytes, and the version it claims where the provider has versions.
+/// A signature as sent: bytes, and the version or key it claims where the provider writes one.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    pub(super) version: Option<&'static str>,
+    pub(super) label: Option<String>,
     pub(super) bytes: Vec<u8>,
 }
 
 /// A key made from a secret.
-pub(super) enum Key {
+pub(super) struct Key {
+    kind: Kind,
+    /// The version or public key that its signatures are marked with.
+    label: Option<String>,
+}
+
+/// The private halves only where requests are also made with them.
+enum Kind {
+    Sha1(Hmac<Sha1>),
     Sha256(Hmac<Sha256>),
     Sha512(Hmac<Sha512>),
-    /// The private half only where requests are also made with it.
-    Ed25519(Box<VerifyingKey>, Option<Box<SigningKey>>),
+    /// The secret itself, hashed together with what is signed.
+    Hash(Vec<u8>),
+    /// The secret itself, sent along.
+    Shared(Vec<u8>),
+    Ed25519(
+        Box<ed25519_dalek::VerifyingKey>,
+        Option<Box<ed25519_dalek::SigningKey>>,
+    ),
+    P256 {
+        public: Box<p256::ecdsa::VerifyingKey>,
+        private: Option<Box<p256::ecdsa::SigningKey>>,
+        der: bool,
+    },
+    /// Credentials with which keys are fetched: no key itself.
+    Fetched,
 }
 
 impl fmt::Debug for Key {
@@ -48,117 +72,179 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Secrets are written by people: padded or not, and with bits left over at the end.
-const SECRET_BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
-
 impl Key {
-    /// The key that a secret's text stands for.
-    pub(super) fn new(facts: &Facts, secret: &Secret) -> Result<Self, SecretError> {
-        let text = secret.expose();
-        let unusable = |reason| SecretError::Unusable {
-            name: secret.name().to_owned(),
-            reason,
-        };
-        match facts.key {
-            KeyForm::Text => Self::hmac(facts.algorithm, text.as_bytes()),
-            KeyForm::StandardWebhooks => Self::standard_webhooks(text),
-        }
-        .map_err(unusable)
+    fn new(kind: Kind) -> Self {
+        Self { kind, label: None }
     }
 
     fn hmac(algorithm: Algorithm, bytes: &[u8]) -> Result<Self, &'static str> {
         match algorithm {
-            Algorithm::Sha256 => Hmac::new_from_slice(bytes).map(Self::Sha256),
-            Algorithm::Sha512 => Hmac::new_from_slice(bytes).map(Self::Sha512),
+            Algorithm::Sha1 => Hmac::new_from_slice(bytes).map(Kind::Sha1),
+            Algorithm::Sha256 => Hmac::new_from_slice(bytes).map(Kind::Sha256),
+            Algorithm::Sha512 => Hmac::new_from_slice(bytes).map(Kind::Sha512),
         }
-        .map_err(|_| "not a key for an HMAC")
+        .map(Self::new)
+        .map_err(|_| "it is no key for an HMAC")
     }
 
-    /// Standard Webhooks, "Signature scheme": `whsec_` (optional here), `whpk_` and `whsk_`, then base64.
-    fn standard_webhooks(text: &str) -> Result<Self, &'static str> {
-        let decode = |text: &str| SECRET_BASE64.decode(text).ok();
-        if let Some(public) = text.strip_prefix("whpk_") {
-            let bytes = decode(public).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-            let key = bytes.and_then(|bytes| VerifyingKey::from_bytes(&bytes).ok());
-            return key
-                .map(|key| Self::Ed25519(Box::new(key), None))
-                .ok_or("after whpk_ an Ed25519 public key is expected");
-        }
-        if let Some(private) = text.strip_prefix("whsk_") {
-            let bytes = decode(private).and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
-            let key = bytes.and_then(|bytes| SigningKey::from_keypair_bytes(&bytes).ok());
-            return key
-                .map(|key| Self::Ed25519(Box::new(key.verifying_key()), Some(Box::new(key))))
-                .ok_or("after whsk_ an Ed25519 key pair is expected");
-        }
-        match decode(text.strip_prefix("whsec_").unwrap_or(text)) {
-            Some(bytes) if !bytes.is_empty() => Self::hmac(Algorithm::Sha256, &bytes),
-            _ => Err("base64 is expected, after whsec_ if it begins so"),
-        }
+    /// Whether it stands for credentials, and keys have to be fetched with them.
+    pub(super) fn is_fetched(&self) -> bool {
+        matches!(self.kind, Kind::Fetched)
     }
 
     /// Whether one of the signatures is this key's over the pieces, one after the other.
-    pub(super) fn verify(&self, pieces: &[&[u8]], candidates: &[Candidate]) -> bool {
-        let mut ours = candidates
+    pub(super) fn verify(&self, body: &[u8], pieces: &[Piece], candidates: &[Candidate]) -> bool {
+        let ours: Vec<&[u8]> = candidates
             .iter()
-            .filter(|candidate| candidate.version.is_none_or(|version| version == self.version()))
-            .map(|candidate| candidate.bytes.as_slice());
-        match self {
-            Self::Sha256(key) => {
+            .filter(|candidate| candidate.label == self.label || self.label.is_none())
+            .map(|candidate| candidate.bytes.as_slice())
+            .collect();
+        !ours.is_empty()
+            && (0..spellings(pieces)).any(|spelling| self.matches(&spelled(body, pieces, spelling), &ours))
+    }
+
+    fn matches(&self, pieces: &[&[u8]], signatures: &[&[u8]]) -> bool {
+        match &self.kind {
+            Kind::Sha1(key) => {
                 let mac = pieces
                     .iter()
                     .fold(key.clone(), |mac, piece| mac.chain_update(piece));
-                ours.any(|bytes| mac.clone().verify_slice(bytes).is_ok())
+                signatures
+                    .iter()
+                    .any(|bytes| mac.clone().verify_slice(bytes).is_ok())
             }
-            Self::Sha512(key) => {
+            Kind::Sha256(key) => {
                 let mac = pieces
                     .iter()
                     .fold(key.clone(), |mac, piece| mac.chain_update(piece));
-                ours.any(|bytes| mac.clone().verify_slice(bytes).is_ok())
+                signatures
+                    .iter()
+                    .any(|bytes| mac.clone().verify_slice(bytes).is_ok())
             }
-            Self::Ed25519(key, _) => {
+            Kind::Sha512(key) => {
+                let mac = pieces
+                    .iter()
+                    .fold(key.clone(), |mac, piece| mac.chain_update(piece));
+                signatures
+                    .iter()
+                    .any(|bytes| mac.clone().verify_slice(bytes).is_ok())
+            }
+            Kind::Hash(secret) => {
+                let hash = hash(secret, pieces);
+                signatures.iter().any(|bytes| bool::from(hash.ct_eq(bytes)))
+            }
+            Kind::Shared(secret) => {
+                // Of their hashes, which are of one length.
+                let secret = hash(secret, &[]);
+                signatures
+                    .iter()
+                    .any(|bytes| bool::from(secret.ct_eq(&hash(bytes, &[]))))
+            }
+            Kind::Ed25519(key, _) => {
                 let content = pieces.concat();
-                ours.any(|bytes| {
-                    Signature::from_slice(bytes)
+                signatures.iter().any(|bytes| {
+                    ed25519_dalek::Signature::from_slice(bytes)
                         .is_ok_and(|signature| key.verify_strict(&content, &signature).is_ok())
                 })
             }
+            Kind::P256 { public, der, .. } => {
+                let content = pieces.concat();
+                signatures.iter().any(|bytes| {
+                    let signature = p256_signature(bytes, *der);
+                    signature.is_some_and(|signature| public.verify(&content, &signature).is_ok())
+                })
+            }
+            Kind::Fetched => false,
         }
     }
 
-    /// The signature over the pieces; none for a public key.
-    pub(super) fn sign(&self, pieces: &[&[u8]]) -> Option<Vec<u8>> {
-        match self {
-            Self::Sha256(key) => {
+    /// The signature over the pieces, in their first spelling; none for a key that only verifies.
+    pub(super) fn sign(&self, body: &[u8], pieces: &[Piece]) -> Option<Vec<u8>> {
+        let pieces = spelled(body, pieces, 0);
+        match &self.kind {
+            Kind::Sha1(key) => {
                 let mac = pieces
                     .iter()
                     .fold(key.clone(), |mac, piece| mac.chain_update(piece));
                 Some(mac.finalize().into_bytes().to_vec())
             }
-            Self::Sha512(key) => {
+            Kind::Sha256(key) => {
                 let mac = pieces
                     .iter()
                     .fold(key.clone(), |mac, piece| mac.chain_update(piece));
                 Some(mac.finalize().into_bytes().to_vec())
             }
-            Self::Ed25519(_, private) => private
+            Kind::Sha512(key) => {
+                let mac = pieces
+                    .iter()
+                    .fold(key.clone(), |mac, piece| mac.chain_update(piece));
+                Some(mac.finalize().into_bytes().to_vec())
+            }
+            Kind::Hash(secret) => Some(hash(secret, &pieces)),
+            Kind::Shared(secret) => Some(secret.clone()),
+            Kind::Ed25519(_, private) => private
                 .as_ref()
                 .map(|private| private.sign(&pieces.concat()).to_bytes().to_vec()),
+            Kind::P256 { private, der, .. } => private.as_ref().map(|private| {
+                let signature: p256::ecdsa::Signature = private.sign(&pieces.concat());
+                if *der {
+                    signature.to_der().as_bytes().to_vec()
+                } else {
+                    signature.to_bytes().to_vec()
+                }
+            }),
+            Kind::Fetched => None,
         }
     }
 
-    /// The version of Standard Webhooks that its signatures have.
-    pub(super) const fn version(&self) -> &'static str {
-        match self {
-            Self::Sha256(_) | Self::Sha512(_) => "v1",
-            Self::Ed25519(..) => "v1a",
-        }
+    /// What its signatures are marked with.
+    pub(super) fn label(&self) -> &str {
+        self.label.as_deref().unwrap_or_default()
     }
+}
+
+/// Whether bytes have the shape of a signature of this kind.
+pub(super) fn well_formed(proof: Proof, bytes: &[u8]) -> bool {
+    match proof {
+        Proof::Ed25519 => bytes.len() == ed25519_dalek::SIGNATURE_LENGTH,
+        Proof::P256 { der } => p256_signature(bytes, der).is_some(),
+        _ => true,
+    }
+}
+
+fn p256_signature(bytes: &[u8], der: bool) -> Option<p256::ecdsa::Signature> {
+    if der {
+        p256::ecdsa::Signature::from_der(bytes).ok()
+    } else {
+        p256::ecdsa::Signature::from_slice(bytes).ok()
+    }
+}
+
+fn hash(first: &[u8], pieces: &[&[u8]]) -> Vec<u8> {
+    let hash = Sha256::new().chain_update(first);
+    let hash = pieces.iter().fold(hash, |hash, piece| hash.chain_update(piece));
+    hash.finalize().to_vec()
+}
+
+/// In how many ways the pieces may have been spelled.
+fn spellings(pieces: &[Piece]) -> usize {
+    let count = |piece: &Piece| match piece {
+        Piece::Either(spellings) => spellings.len(),
+        _ => 1,
+    };
+    pieces.iter().map(count).max().unwrap_or(1)
+}
+
+fn spelled<'a>(body: &'a [u8], pieces: &'a [Piece], spelling: usize) -> Vec<&'a [u8]> {
+    let piece = |piece: &'a Piece| match piece {
+        Piece::Body => body,
+        Piece::Bytes(bytes) => bytes,
+        Piece::Either(spellings) => spellings
+            .get(spelling)
+            .or(spellings.last())
+            .map_or(&[][..], String::as_bytes),
+    };
+    pieces.iter().map(piece).collect()
 }
 
 impl Encoding {
@@ -166,15 +252,19 @@ impl Encoding {
     pub(super) fn decode(self, text: &str) -> Option<Vec<u8>> {
         match self {
             Self::Hex => hex::decode(text).ok(),
+            Self::LowerHex if text.bytes().any(|byte| byte.is_ascii_uppercase()) => None,
+            Self::LowerHex => hex::decode(text).ok(),
             Self::Base64 => general_purpose::STANDARD_PAD_INDIFFERENT.decode(text).ok(),
+            Self::Text => Some(text.as_bytes().to_vec()),
         }
     }
 
     /// The bytes as providers write them.
     pub(super) fn encode(self, bytes: &[u8]) -> String {
         match self {
-            Self::Hex => hex::encode(bytes),
+            Self::Hex | Self::LowerHex => hex::encode(bytes),
             Self::Base64 => general_purpose::STANDARD.encode(bytes),
+            Self::Text => String::from_utf8_lossy(bytes).into_owned(),
         }
     }
 }

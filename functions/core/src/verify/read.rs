@@ -4,11 +4,21 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use jiff::{Timestamp, civil, tz::TimeZone};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Source, Verified, facts::Handshake, form, signed::Location};
+use super::{
+    Source, Verified,
+    batch::{self, Element},
+    describe::names,
+    facts::{Content, IdPart},
+    form,
+    signed::Location,
+    view::{View, as_text},
+    xml,
+};
 use crate::{event::Event, request::SignedRequest};
 
 /// The longest id, kind or scope, in bytes: three times as much when escaped, two of them fit a DynamoDB key.
@@ -39,41 +49,58 @@ impl Source {
     #[must_use]
     pub fn events(&self, verified: Verified) -> Received {
         let Verified {
-            request, signed_at, ..
+            request,
+            signed_at,
+            secret,
         } = verified;
-        let content_type = request.header("content-type");
-        let parsed = if self.facts.forms && form::is_form(content_type.as_deref()) {
-            form::parse(&request.body).ok_or("the body is not a form with text or JSON in it".to_owned())
-        } else {
-            serde_json::from_slice(&request.body).map_err(|error| format!("the body is not JSON: {error}"))
-        };
-        if let (Some(handshake), Ok(data)) = (&self.facts.handshake, &parsed)
-            && let Some(reply) = handshake.answer(data)
-        {
-            return Received::Handshake(reply);
-        }
-        let (data, not_json) = match parsed {
+        let (data, defect) = match body(self.facts.content, &request, false) {
             Ok(data) => (data, None),
             Err(defect) => (Value::Null, Some(defect)),
         };
-        let place = Places {
-            request: &request,
-            data: &data,
-        };
-        let id = place.text(&self.facts.id);
-        let [kind, scope] = [self.kind(&place), self.scope(&place)].map(bounded);
-        let occurred_at = place.time(&self.facts.occurred_at);
-        let defect = not_json.or_else(|| match &id {
-            None => Some(format!("no id at {}", names(&self.facts.id))),
-            Some(id) if id.len() > MAX_PART => Some(format!("the id has more than {MAX_PART} bytes")),
+        if let Some(reply) = self.handshake(&View::new(&request, &data), secret) {
+            return Received::Handshake(reply);
+        }
+        let elements = match &defect {
+            None => batch::elements(self.facts.batch, &request.body, &data),
             Some(_) => None,
+        };
+        let one = |element, defect| self.event(&request, element, signed_at, defect);
+        Received::Events(match elements {
+            Some(elements) => elements.into_iter().map(|element| one(element, None)).collect(),
+            None => {
+                let body = request.body.clone();
+                vec![one(Element { body, data }, defect)]
+            }
+        })
+    }
+
+    fn event(
+        &self,
+        request: &SignedRequest,
+        element: Element,
+        signed_at: Option<Timestamp>,
+        not_read: Option<String>,
+    ) -> Event {
+        let view = View::new(request, &element.data);
+        let id = self.id(&view, &element.body, signed_at);
+        let [kind, scope] = [self.kind(&view), self.scope(&view)].map(bounded);
+        let occurred_at = time_at(&view, &self.facts.occurred_at);
+        let defect = not_read.or_else(|| match &id {
+            Err(defect) => Some(defect.clone()),
+            Ok(id) if id.len() > MAX_PART => Some(format!("the id has more than {MAX_PART} bytes")),
+            Ok(_) => None,
         });
         // An id of the body's hash is covered by the signature, as the body is.
-        let (id, id_signed) = match id.filter(|_| defect.is_none()) {
-            Some(id) => (id, self.facts.signs_id()),
-            None => (hash(&request.body), true),
+        let (id, id_signed) = match id {
+            Ok(id) if defect.is_none() => (id, self.facts.signs_id()),
+            _ => (hash(&element.body), self.facts.signs_body()),
         };
-        Received::Events(vec![Event {
+        let data = if defect.is_some() {
+            Value::Null
+        } else {
+            element.data
+        };
+        Event {
             source: self.name.clone(),
             namespace: self.namespace.clone(),
             tenant: scope.clone(),
@@ -82,25 +109,57 @@ impl Source {
             kind,
             occurred_at: occurred_at.or(signed_at.filter(|_| self.facts.occurred_when_signed)),
             id_signed,
-            content_type,
-            data: Arc::new(if defect.is_some() { Value::Null } else { data }),
-            body: request.body,
+            content_type: request.header("content-type"),
+            data: Arc::new(data),
+            body: element.body,
             defect,
-        }])
+        }
     }
 
-    fn kind(&self, place: &Places<'_>) -> String {
+    /// The id: one value as it is, or several joined by colons with those in them escaped.
+    fn id(&self, view: &View<'_>, body: &[u8], signed_at: Option<Timestamp>) -> Result<String, String> {
+        let mut parts = Vec::with_capacity(self.facts.id.len());
+        for part in &self.facts.id {
+            parts.push(match part {
+                IdPart::Needed(places) => view
+                    .text(places)
+                    .ok_or_else(|| format!("no id at {}", names(places)))?,
+                IdPart::Also(places) => view.text(places).unwrap_or_default(),
+                IdPart::OrHash(places) => view.text(places).unwrap_or_else(|| hash(body)),
+                IdPart::SignedAt => signed_at.map(|at| at.as_second().to_string()).unwrap_or_default(),
+                IdPart::Hash => hash(body),
+            });
+        }
+        if let [one] = parts.as_mut_slice() {
+            return Ok(std::mem::take(one));
+        }
+        while parts.last().is_some_and(String::is_empty) {
+            parts.pop();
+        }
+        let escaped: Vec<String> = parts
+            .iter()
+            .map(|part| part.replace('%', "%25").replace(':', "%3A"))
+            .collect();
+        match escaped.join(":") {
+            id if id.is_empty() => Err("no id".to_owned()),
+            // Several long parts are as good as their hash.
+            id if id.len() > MAX_PART => Ok(hash(id.as_bytes())),
+            id => Ok(id),
+        }
+    }
+
+    fn kind(&self, view: &View<'_>) -> String {
         let (parts, joint) = &self.facts.kind;
         parts
             .iter()
-            .filter_map(|places| place.text(places))
+            .filter_map(|places| view.text(places))
             .collect::<Vec<_>>()
             .join(joint)
     }
 
-    fn scope(&self, place: &Places<'_>) -> String {
+    fn scope(&self, view: &View<'_>) -> String {
         let parts = self.facts.scope.iter().map(|part| {
-            let value = part.places.iter().find_map(|location| place.value(location));
+            let value = part.places.iter().find_map(|location| view.value(location));
             match (value.as_ref(), part.names) {
                 (Some(Value::Bool(flag)), Some((yes, no))) => (if *flag { yes } else { no }).to_owned(),
                 _ => value.as_ref().and_then(as_text).unwrap_or_default(),
@@ -110,53 +169,41 @@ impl Source {
     }
 }
 
-impl Handshake {
-    fn answer(&self, data: &Value) -> Option<Reply> {
-        let marked = data.pointer(self.mark).and_then(Value::as_str) == Some(self.is);
-        let echo = data
-            .pointer(self.echo)
-            .and_then(Value::as_str)
-            .filter(|_| marked)?;
-        Some(Reply {
-            status: 200,
-            content_type: "text/plain",
-            body: echo.to_owned(),
-        })
-    }
-}
-
-/// A request and its body as JSON.
-struct Places<'a> {
-    request: &'a SignedRequest,
-    data: &'a Value,
-}
-
-impl Places<'_> {
-    fn value(&self, location: &Location) -> Option<Value> {
-        match location {
-            Location::Header(name) => self.request.header(name).map(Value::String),
-            Location::Pointer(pointer) => self
-                .data
-                .pointer(pointer)
-                .filter(|value| !value.is_null())
-                .cloned(),
+/// The body as JSON. `outer` leaves what is within a field as it is.
+pub(super) fn body(content: Content, request: &SignedRequest, outer: bool) -> Result<Value, String> {
+    let no_form = || "the body is not a form with text or JSON in it".to_owned();
+    let is_form = form::is_form(request.header("content-type").as_deref());
+    match content {
+        Content::JsonOrPayload if is_form => form::parse(&request.body).ok_or_else(no_form),
+        Content::JsonOrForm if is_form => form::fields(&request.body).ok_or_else(no_form),
+        Content::Braintree => {
+            let fields = form::fields(&request.body).ok_or_else(no_form)?;
+            if outer {
+                return Ok(fields);
+            }
+            let payload = fields["bt_payload"].as_str().unwrap_or_default();
+            let compact: String = payload.split_ascii_whitespace().collect();
+            let bytes = BASE64_STANDARD.decode(compact).ok();
+            bytes
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .and_then(|text| xml::parse(&text))
+                .ok_or_else(|| "bt_payload is not XML in base64".to_owned())
+        }
+        _ => {
+            let bytes = request
+                .body
+                .strip_prefix(b"\xef\xbb\xbf")
+                .unwrap_or(&request.body);
+            serde_json::from_slice(bytes).map_err(|error| format!("the body is not JSON: {error}"))
         }
     }
+}
 
-    /// The first that holds text or a number.
-    fn text(&self, locations: &[Location]) -> Option<String> {
-        locations
-            .iter()
-            .find_map(|location| self.value(location).as_ref().and_then(as_text))
-    }
-
-    /// The first that holds a time.
-    fn time(&self, locations: &[Location]) -> Option<Timestamp> {
-        locations.iter().find_map(|location| {
-            self.text(std::slice::from_ref(location))
-                .and_then(|text| time(&text))
-        })
-    }
+/// The first of the places that holds a time.
+fn time_at(view: &View<'_>, locations: &[Location]) -> Option<Timestamp> {
+    locations
+        .iter()
+        .find_map(|location| time(&view.text(std::slice::from_ref(location))?))
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -172,27 +219,50 @@ fn bounded(part: String) -> String {
     }
 }
 
-fn as_text(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
-}
-
-/// RFC 3339, or a whole number since 1970: milliseconds if as seconds it would be after the year 5138.
+/// RFC 3339 (in UTC if it has no offset), or a number since 1970: milliseconds if as seconds it would be after the
+/// year 5138.
 fn time(text: &str) -> Option<Timestamp> {
-    match text.parse::<i64>() {
-        Ok(number) if number.unsigned_abs() >= 100_000_000_000 => Timestamp::from_millisecond(number).ok(),
-        Ok(number) => Timestamp::from_second(number).ok(),
-        Err(_) => text.parse().ok(),
+    if let Ok(number) = text.parse::<i64>() {
+        return if number.unsigned_abs() >= 100_000_000_000 {
+            Timestamp::from_millisecond(number).ok()
+        } else {
+            Timestamp::from_second(number).ok()
+        };
     }
+    if let Ok(time) = text.parse() {
+        return Some(time);
+    }
+    if let Ok(local) = text.parse::<civil::DateTime>() {
+        return TimeZone::UTC.to_timestamp(local).ok();
+    }
+    fraction(text)
 }
 
-fn names(locations: &[Location]) -> String {
-    let name = |location: &Location| match location {
-        Location::Header(name) => format!("header {name}"),
-        Location::Pointer(pointer) => pointer.clone(),
-    };
-    locations.iter().map(name).collect::<Vec<_>>().join(" or ")
+/// Seconds with decimal places: exact, which a float would not be.
+fn fraction(text: &str) -> Option<Timestamp> {
+    let (seconds, decimals) = text.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(seconds) || !digits(decimals) {
+        return None;
+    }
+    let nanos: String = decimals.chars().chain("000000000".chars()).take(9).collect();
+    Timestamp::new(seconds.parse().ok()?, nanos.parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_providers_write_them() {
+        let at = |second, nano| Some(Timestamp::new(second, nano).unwrap());
+        assert_eq!(time("1521243339.873676"), at(1_521_243_339, 873_676_000));
+        assert_eq!(time("1700000000"), at(1_700_000_000, 0));
+        assert_eq!(time("1700000000123"), at(1_700_000_000, 123_000_000));
+        assert_eq!(time("2023-11-14T22:13:20"), at(1_700_000_000, 0));
+        assert_eq!(time("2023-11-14T23:13:20+01:00"), at(1_700_000_000, 0));
+        for bad in ["", "1.", ".5", "-1.5", "1.5e3", "soon", "99999999999999999999.5"] {
+            assert_eq!(time(bad), None, "{bad}");
+        }
+    }
 }

@@ -5,65 +5,40 @@
 use jiff::SignedDuration;
 
 use super::{
-    facts::Facts,
+    facts::{Challenge, Facts, Provider},
+    providers,
     signed::{Location, SignedTemplate},
 };
 
 /// How a provider signs and where it puts what an event is made of.
 #[derive(Debug, Clone)]
 pub enum Scheme {
-    /// <https://docs.stripe.com/webhooks#verify-manually>
-    Stripe,
-    /// <https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md>
-    StandardWebhooks,
-    /// <https://docs.svix.com/receiving/verifying-payloads/how-manual>; Clerk, Resend and others.
-    Svix,
-    /// <https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries>
-    GitHub,
-    /// <https://shopify.dev/docs/apps/build/webhooks/subscribe/https#step-5-verify-the-webhook>
-    Shopify,
-    /// <https://docs.slack.dev/authentication/verifying-requests-from-slack>
-    Slack,
+    /// One of the table.
+    Known(&'static Provider),
     /// Described in oncehook.toml.
     Generic(Box<GenericScheme>),
 }
 
 impl Scheme {
-    /// Every name that `scheme = ".."` accepts.
-    pub const NAMES: &[&str] = &[
-        "stripe",
-        "standard-webhooks",
-        "svix",
-        "github",
-        "shopify",
-        "slack",
-        "hmac",
-    ];
+    /// Every name that `scheme = ".."` accepts: those of the table, in its order, and `hmac`.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        providers::all().map(|provider| provider.name).chain(["hmac"])
+    }
 
-    /// A scheme that needs no further description: any of [`NAMES`](Self::NAMES) but `hmac`.
+    /// A scheme that needs no further description: any of [`names`](Self::names) but `hmac`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "stripe" => Self::Stripe,
-            "standard-webhooks" => Self::StandardWebhooks,
-            "svix" => Self::Svix,
-            "github" => Self::GitHub,
-            "shopify" => Self::Shopify,
-            "slack" => Self::Slack,
-            _ => return None,
-        })
+        let known = if name == "hubspot-v3" { "hubspot" } else { name };
+        providers::all()
+            .find(|provider| provider.name == known)
+            .map(Self::Known)
     }
 
     /// Its name in oncehook.toml.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Stripe => "stripe",
-            Self::StandardWebhooks => "standard-webhooks",
-            Self::Svix => "svix",
-            Self::GitHub => "github",
-            Self::Shopify => "shopify",
-            Self::Slack => "slack",
+            Self::Known(provider) => provider.name,
             Self::Generic(_) => "hmac",
         }
     }
@@ -71,8 +46,31 @@ impl Scheme {
     /// Whether its signatures carry a time, so that old requests cannot be sent again by someone else.
     #[must_use]
     pub fn signs_time(&self) -> bool {
-        let facts = Facts::of(self);
-        facts.time.is_some() && facts.signed.has_timestamp()
+        Facts::of(self).is_fresh()
+    }
+
+    /// Whether the URL is signed, so that it must be known.
+    #[must_use]
+    pub fn signs_url(&self) -> bool {
+        Facts::of(self).signs_url()
+    }
+
+    /// Whether it has a set-up request for which a token of the user's own is needed.
+    #[must_use]
+    pub fn takes_verify_token(&self) -> bool {
+        Facts::of(self).challenge == Some(Challenge::Hub)
+    }
+
+    /// Whether it has GET requests to answer.
+    #[must_use]
+    pub fn takes_challenges(&self) -> bool {
+        Facts::of(self).challenge.is_some()
+    }
+
+    /// The status that the provider wants.
+    #[must_use]
+    pub fn success(&self) -> u16 {
+        Facts::of(self).success
     }
 
     /// How long the provider waits for an answer, where it says so.
@@ -142,6 +140,8 @@ pub enum TimeUnit {
     Seconds,
     /// `ms`.
     Milliseconds,
+    /// RFC 3339: not an epoch time at all, and only some providers'.
+    Rfc3339,
 }
 
 /// How a signature is written as text.
@@ -149,13 +149,19 @@ pub enum TimeUnit {
 pub enum Encoding {
     /// Hex digits of either case.
     Hex,
+    /// Hex digits of lower case.
+    LowerHex,
     /// The standard alphabet of RFC 4648, padded or not.
     Base64,
+    /// The text itself.
+    Text,
 }
 
 /// The hash of an HMAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
+    /// HMAC-SHA-1.
+    Sha1,
     /// HMAC-SHA-256.
     Sha256,
     /// HMAC-SHA-512.
@@ -168,8 +174,10 @@ mod tests {
 
     #[test]
     fn every_name_is_a_scheme() {
-        for name in Scheme::NAMES.iter().filter(|name| **name != "hmac") {
-            assert_eq!(Scheme::from_name(name).map(|scheme| scheme.name()), Some(*name));
+        for name in Scheme::names().filter(|name| *name != "hmac") {
+            assert_eq!(Scheme::from_name(name).map(|scheme| scheme.name()), Some(name));
         }
+        let names: std::collections::BTreeSet<&str> = Scheme::names().collect();
+        assert_eq!(names.len(), Scheme::names().count());
     }
 }

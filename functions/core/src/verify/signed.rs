@@ -53,6 +53,16 @@ pub(super) enum Part {
     Id,
     /// The value of a header.
     Header(String),
+    /// The value at a JSON Pointer in the body as text; nothing if there is none.
+    Pointer(String),
+    /// The URL that the provider called, in any of the spellings that its libraries try.
+    Url,
+    /// The HTTP method.
+    Method,
+    /// The fields of a form by name, each followed by its values; nothing for other bodies.
+    Form,
+    /// Nothing, or a line feed.
+    MaybeLineFeed,
     /// Itself.
     Text(String),
 }

@@ -139,6 +139,33 @@ fn sources_are_checked() {
 }
 
 #[test]
+fn what_a_provider_needs_is_asked_for_and_what_it_does_not_need_is_refused() {
+    let missing = source("scheme = \"twilio\"");
+    assert!(
+        missing.contains("`public_url` is missing") && missing.contains("/webhooks/twilio"),
+        "{missing}"
+    );
+    assert!(source("scheme = \"square\"\npublic_url = \"hooks.example.com\"").contains("https://"));
+    assert!(source("scheme = \"stripe\"\npublic_url = \"https://a.example\"").contains("leave it out"));
+    assert!(source("scheme = \"stripe\"\nverify_token = \"t\"").contains("leave it out"));
+
+    let text = "[source.crm]\nscheme = \"hubspot-v3\"\nsecret = \"s\"\npublic_url = \"https://a.example/crm\"\n\
+        [source.chat]\nscheme = \"meta\"\nsecret = \"s\"\nverify_token = \"t\"\n\
+        [source.bot]\nscheme = \"discord\"\nsecret = \"s\"\n";
+    let config = Config::parse(text, "oncehook.toml").unwrap_or_else(|errors| panic!("{errors}"));
+    let (crm, chat) = (&config.sources["crm"], &config.sources["chat"]);
+    assert_eq!(
+        (&*crm.namespace, crm.public_url.as_deref()),
+        ("hubspot", Some("https://a.example/crm"))
+    );
+    assert_eq!(chat.secret_names().collect::<Vec<_>>(), ["s", "t"]);
+    assert_eq!(config.sources["bot"].success, 204);
+    // Where nothing limits a request's age, its id is remembered for longer.
+    assert_eq!(crm.keys_for, SignedDuration::from_hours(720));
+    assert_eq!(chat.keys_for, SignedDuration::from_hours(400 * 24));
+}
+
+#[test]
 fn a_scheme_of_ones_own_is_read() {
     let text = "[source.x]\nscheme = \"hmac\"\nsecret = \"s\"\nheader = \"X-Signature\"\nprefix = \"v1=\"\nencoding = \"base64\"\n\
         signed = \"{timestamp}.{body}\"\ntimestamp = { header = \"X-Time\", unit = \"ms\" }\nid = \"/id\"\nkind = \"header:X-Kind\"";

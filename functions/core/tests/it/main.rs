@@ -7,3 +7,4 @@ mod vectors;
 mod verify_cases;
 mod verify_events;
 mod verify_laws;
+mod verify_requests;

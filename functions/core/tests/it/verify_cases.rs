@@ -11,12 +11,12 @@ use oncehook_core::{
 
 use crate::{
     vectors::{config, request},
-    verify_laws::{NOW, at, generic, signed, source},
+    verify_laws::{NOW, at, generic, named, signed, source},
 };
 
 #[test]
 fn stripe_headers_are_read_as_a_list() {
-    let source = source(&Scheme::Stripe, &[b"key"]);
+    let source = source(&named("stripe"), &[b"key"]);
     let good = signed(&source, b"{}", at(NOW))["stripe-signature"]
         .to_str()
         .unwrap()
@@ -41,7 +41,7 @@ fn stripe_headers_are_read_as_a_list() {
 
 #[test]
 fn without_secrets_nothing_is_believed() {
-    let config = config(Scheme::GitHub, None);
+    let config = config(named("github"), None);
     let source = Source::new(&config, vec![]).unwrap();
     let error = source
         .verify(request(HeaderMap::new(), vec![]), at(NOW))
@@ -65,7 +65,7 @@ fn an_ed25519_pair_signs_and_its_public_half_verifies_only() {
         secret("whpk_", &public),
     );
 
-    let config = config(Scheme::StandardWebhooks, None);
+    let config = config(named("standard-webhooks"), None);
     let sender = Source::new(&config, vec![pair]).unwrap();
     let receiver = Source::new(&config, vec![public.clone()]).unwrap();
     let headers = signed(&sender, b"{}", at(NOW));
@@ -102,7 +102,7 @@ fn undecodable_secrets_are_refused_by_name_and_not_shown() {
         "whsec_ab cd",
     ] {
         let (secret, _) = Secret::new("clerk", text).unwrap();
-        let error = Source::new(&config(Scheme::Svix, None), vec![secret]).unwrap_err();
+        let error = Source::new(&config(named("svix"), None), vec![secret]).unwrap_err();
         assert!(
             error.to_string().starts_with("secret `clerk` cannot be used: "),
             "{error}"
@@ -192,7 +192,7 @@ fn generic_requests_lacking_a_signed_part_are_told_apart() {
 
 #[test]
 fn versions_are_not_taken_for_one_another() {
-    let source = source(&Scheme::Svix, &[b"0123456789abcdef01234567"]);
+    let source = source(&named("svix"), &[b"0123456789abcdef01234567"]);
     let headers = signed(&source, b"{}", at(NOW));
     let with = |change: &dyn Fn(&str) -> String| {
         let mut headers = headers.clone();
@@ -214,7 +214,7 @@ fn versions_are_not_taken_for_one_another() {
 
 #[test]
 fn svix_headers_go_by_either_name() {
-    let [svix, standard] = [Scheme::Svix, Scheme::StandardWebhooks].map(|it| source(&it, &[b"key"]));
+    let [svix, standard] = [named("svix"), named("standard-webhooks")].map(|it| source(&it, &[b"key"]));
     let receive = |source: &Source, headers| source.verify(request(headers, b"{}".to_vec()), at(NOW)).err();
     assert_eq!(receive(&svix, signed(&standard, b"{}", at(NOW))), None);
     assert_eq!(

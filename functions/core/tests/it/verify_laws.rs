@@ -3,15 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
+    request::SignedRequest,
     secret::Secret,
     verify::{
-        Algorithm, Encoding, GenericScheme, GenericTimestamp, Location, Scheme, SignedTemplate, Source,
-        TimeUnit, VerifyError, sign_standard_webhook,
+        Algorithm, Encoding, GenericScheme, GenericTimestamp, Location, Received, Scheme, SignedTemplate,
+        Source, TimeUnit, VerifyError, sign_standard_webhook,
     },
 };
 use proptest::prelude::*;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use crate::vectors::{config, request};
 
@@ -40,8 +43,12 @@ pub(crate) fn generic(encoding: Encoding, algorithm: Algorithm, unit: TimeUnit) 
     }))
 }
 
+pub(crate) fn named(name: &str) -> Scheme {
+    Scheme::from_name(name).unwrap()
+}
+
 pub(crate) fn schemes() -> Vec<Scheme> {
-    let named = Scheme::NAMES.iter().filter_map(|name| Scheme::from_name(name));
+    let named = Scheme::names().filter_map(Scheme::from_name);
     named
         .chain([
             generic(Encoding::Hex, Algorithm::Sha256, TimeUnit::Seconds),
@@ -50,22 +57,17 @@ pub(crate) fn schemes() -> Vec<Scheme> {
         .collect()
 }
 
-/// A source whose secrets are these bytes, as the scheme writes them.
+/// A source whose secrets are made of these bytes, in the form that the scheme takes.
 pub(crate) fn source(scheme: &Scheme, secrets: &[&[u8]]) -> Source {
     let secret = |bytes: &&[u8]| {
-        let text = match scheme {
-            Scheme::StandardWebhooks | Scheme::Svix => {
-                base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes)
-            }
-            _ => hex::encode(bytes),
-        };
-        Secret::new("secret", &text).unwrap().0
+        let seed: [u8; 32] = Sha256::digest(bytes).into();
+        Secret::new("secret", &scheme.secret_of(&seed)).unwrap().0
     };
-    Source::new(
-        &config(scheme.clone(), None),
-        secrets.iter().map(secret).collect(),
-    )
-    .unwrap()
+    let mut config = config(scheme.clone(), Some(SignedDuration::from_mins(5)));
+    config.public_url = scheme
+        .signs_url()
+        .then(|| "https://hooks.example.com/webhooks/source".to_owned());
+    Source::new(&config, secrets.iter().map(secret).collect()).unwrap()
 }
 
 pub(crate) fn signed(source: &Source, body: &[u8], time: Timestamp) -> HeaderMap {
@@ -74,13 +76,34 @@ pub(crate) fn signed(source: &Source, body: &[u8], time: Timestamp) -> HeaderMap
         .unwrap()
 }
 
-fn signature_header(headers: &HeaderMap) -> HeaderName {
+/// A request with these bytes somewhere in a body that the scheme can sign.
+fn made(scheme: &Scheme, source: &Source, bytes: &[u8], time: Timestamp) -> SignedRequest {
+    let text = hex::encode(bytes);
+    let body = match scheme.name() {
+        "mailgun" => json!({"signature": {"token": text}, "event-data": {"id": "evt_1"}})
+            .to_string()
+            .into(),
+        "adyen" => {
+            let item = |reference: &str| json!({"NotificationRequestItem": {"pspReference": reference}});
+            json!({"notificationItems": [item(&text), item("other")]})
+                .to_string()
+                .into()
+        }
+        "linear" => json!({"type": text}).to_string().into(),
+        _ => bytes.to_vec(),
+    };
+    let draft = request(HeaderMap::new(), body);
+    source.make(draft, "evt_1", "invoice.paid", time).unwrap()
+}
+
+/// The header with the signature; none where it is in the body.
+fn signature_header(headers: &HeaderMap) -> Option<HeaderName> {
     let is_signature = |name: &&HeaderName| {
-        ["signature", "hmac"]
+        ["signature", "hmac", "verification", "token"]
             .iter()
             .any(|word| name.as_str().contains(word))
     };
-    headers.keys().find(is_signature).unwrap().clone()
+    headers.keys().find(is_signature).cloned()
 }
 
 proptest! {
@@ -95,10 +118,13 @@ proptest! {
     ) {
         prop_assume!(old != new);
         for scheme in schemes() {
-            let headers = signed(&source(&scheme, &[&new]), &body, at(NOW + away));
-            let verified = source(&scheme, &[&old, &new]).verify(request(headers, body.clone()), at(NOW)).unwrap();
+            let sent = made(&scheme, &source(&scheme, &[&new]), &body, at(NOW + away));
+            let verified = source(&scheme, &[&old, &new]).verify(sent.clone(), at(NOW));
+            let verified = verified.map_err(|error| TestCaseError::fail(format!("{}: {error}", scheme.name())))?;
             prop_assert_eq!(verified.secret(), 1, "{}", scheme.name());
-            prop_assert_eq!(&*verified.request().body, &*body);
+            prop_assert_eq!(&*verified.request().body, &*sent.body);
+            let received = source(&scheme, &[&new]).events(verified);
+            prop_assert!(matches!(received, Received::Events(_)), "{}", scheme.name());
         }
     }
 
@@ -117,57 +143,95 @@ proptest! {
         };
         for scheme in schemes() {
             let sender = source(&scheme, &[&key]);
-            let headers = signed(&sender, &body, at(NOW));
-            let refused = |result: Result<_, VerifyError>| result.is_err();
+            let sent = made(&scheme, &sender, &body, at(NOW));
+            let refused = |source: &Source, request: SignedRequest| source.verify(request, at(NOW)).is_err();
+            let name = scheme.name();
 
-            prop_assert!(refused(sender.verify(request(headers.clone(), changed(&body)), at(NOW))));
             let other = source(&scheme, &[&changed(&key)]);
-            prop_assert!(refused(other.verify(request(headers.clone(), body.clone()), at(NOW))));
+            prop_assert!(refused(&other, sent.clone()), "{}", name);
 
-            let name = signature_header(&headers);
-            let original = headers[&name].as_bytes().to_vec();
+            // These two do not sign the body. Escapes in a form may be written in either case.
+            let forged = SignedRequest { body: changed(&sent.body).into(), ..sent.clone() };
+            let same = name == "braintree" && forged.body.eq_ignore_ascii_case(&sent.body);
+            if !same && !["mailgun", "gitlab-token"].contains(&name) {
+                prop_assert!(refused(&sender, forged), "{}: body", name);
+            }
+
+            let Some(header) = signature_header(&sent.headers) else { continue };
+            let original = sent.headers[&header].as_bytes().to_vec();
             let forged = changed(&original);
             // Hex digits of the other case, and base64 without its padding, are the same signature.
             let index = place.index(original.len());
-            let digits = original.len() - original.len().min(64);
+            let digits = original.len() - original.len().min(128);
             let same = match original.ends_with(b"=") {
                 true => index >= original.len() - original.iter().rev().take_while(|byte| **byte == b'=').count(),
                 false => index >= digits && original.eq_ignore_ascii_case(&forged),
             };
             if let (Ok(value), false) = (HeaderValue::from_bytes(&forged), same) {
-                let mut headers = headers;
-                headers.insert(name, value);
-                prop_assert!(refused(sender.verify(request(headers, body.clone()), at(NOW))), "{}", scheme.name());
+                let mut forged = sent.clone();
+                forged.headers.insert(header, value);
+                prop_assert!(refused(&sender, forged), "{}: signature", name);
             }
         }
     }
 
     #[test]
     fn a_time_outside_the_tolerance_is_refused_on_both_sides(beyond in 301_i64..10_000_000_000) {
-        for scheme in schemes().into_iter().filter(Scheme::signs_time) {
+        let without_default = ["zoom", "discord", "sendgrid"];
+        for scheme in schemes() {
+            if !scheme.signs_time() && !without_default.contains(&scheme.name()) {
+                continue;
+            }
             let source = source(&scheme, &[b"0123456789abcdef01234567"]);
-            let check = |second| source.verify(request(signed(&source, b"{}", at(second)), b"{}".to_vec()), at(NOW));
-            prop_assert_eq!(check(NOW - beyond).unwrap_err(), VerifyError::TooOld);
-            prop_assert_eq!(check(NOW + beyond).unwrap_err(), VerifyError::InFuture);
+            let check = |second| source.verify(made(&scheme, &source, b"{}", at(second)), at(NOW));
+            prop_assert_eq!(check(NOW - beyond).unwrap_err(), VerifyError::TooOld, "{}", scheme.name());
+            prop_assert_eq!(check(NOW + beyond).unwrap_err(), VerifyError::InFuture, "{}", scheme.name());
+        }
+    }
+
+    #[test]
+    fn a_header_that_is_signed_or_signs_cannot_be_left_out(body in proptest::collection::vec(any::<u8>(), 1..50)) {
+        for scheme in schemes() {
+            let source = source(&scheme, &[b"0123456789abcdef01234567"]);
+            let sent = made(&scheme, &source, &body, at(NOW));
+            for name in sent.headers.keys() {
+                let unsigned = ["content-type", "event", "delivery", "topic", "id", "uuid", "idempotency"];
+                let signs_id = ["svix", "webhook-", "twitch"].iter().any(|start| name.as_str().starts_with(start));
+                let is_unsigned = unsigned.iter().any(|word| name.as_str().contains(word));
+                let is_signature = signature_header(&sent.headers).as_ref() == Some(name);
+                if !is_signature && (is_unsigned || name.as_str().contains("type")) && !(signs_id && name.as_str().ends_with("id")) {
+                    continue;
+                }
+                let mut without = sent.clone();
+                without.headers.remove(name);
+                prop_assert!(source.verify(without, at(NOW)).is_err(), "{}: {}", scheme.name(), name);
+            }
         }
     }
 
     #[test]
     fn no_header_and_no_body_makes_it_panic(
         values in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),
-        near in "(t=[-0-9]{0,20}|v1[=,a]{0,3}[0-9a-zA-Z+/]{0,8}|[, ;=]){0,8}",
+        near in "(t=[-0-9]{0,20}|v1[=,a]{0,3}[0-9a-zA-Z+/]{0,8}|[, ;=.|&%]){0,8}",
         body in proptest::collection::vec(any::<u8>(), 0..60),
+        json in "\\{(\"(signature|notificationItems|entry|changes|event|type)\":([\\[\\]{}0-9\",:]|null){0,6},?){0,4}\\}?",
     ) {
         for scheme in schemes() {
             let source = source(&scheme, &[b"0123456789abcdef01234567"]);
-            let mut headers = signed(&source, &body, at(NOW));
-            let names: Vec<_> = headers.keys().cloned().collect();
+            let sent = made(&scheme, &source, &body, at(NOW));
+            let names: Vec<_> = sent.headers.keys().cloned().collect();
             let values = values.iter().map(Vec::as_slice).chain([near.as_bytes()]);
+            let mut sent = sent.clone();
             for (value, name) in values.zip(names.iter().cycle()) {
                 if let Ok(value) = HeaderValue::from_bytes(value) {
-                    headers.insert(name.clone(), value);
+                    sent.headers.insert(name.clone(), value);
                 }
-                let _ = source.verify(request(headers.clone(), body.clone()), at(NOW)).map(|it| source.events(it));
+                let _ = source.verify(sent.clone(), at(NOW)).map(|it| source.events(it));
+            }
+            // A body that is genuine and strange: the reading of events has to cope with it.
+            let draft = request(HeaderMap::new(), json.clone().into_bytes());
+            if let Ok(sent) = source.make(draft, "a", "b", at(NOW)) {
+                let _ = source.verify(sent, at(NOW)).map(|it| source.events(it));
             }
         }
     }
@@ -179,7 +243,7 @@ proptest! {
         for (name, value) in sign_standard_webhook(&secret, "msg_1", at(NOW), &body).unwrap() {
             headers.insert(name, value.parse().unwrap());
         }
-        let source = Source::new(&config(Scheme::StandardWebhooks, None), vec![secret]).unwrap();
+        let source = Source::new(&config(named("standard-webhooks"), None), vec![secret]).unwrap();
         prop_assert!(source.verify(request(headers, body), at(NOW)).is_ok());
     }
 }

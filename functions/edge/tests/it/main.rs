@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
 
+mod provider_keys;
 mod shown;
 mod store;

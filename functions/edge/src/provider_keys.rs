@@ -1,0 +1,174 @@
+//! Public keys that a provider hands out by its API: Plaid's, for `Source::verify_with`.
+//!
+//! Asks pinned hosts only, in bounded time, for answers of bounded size, and not more often than a few times a minute,
+//! since anybody can name a key that nobody has. What cannot be fetched is not known: the request is refused with 503.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, header::CONTENT_TYPE};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::HttpsConnectorBuilder;
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{secret::Secret, verify::PublicKey};
+use serde_json::{Value, json};
+
+/// <https://plaid.com/docs/api/webhooks/webhook-verification/>
+const PLAID: &str = "https://production.plaid.com";
+/// The same for secrets that end with `:sandbox`.
+const PLAID_SANDBOX: &str = "https://sandbox.plaid.com";
+/// The whole question: providers wait some seconds for our answer.
+const LIMIT: Duration = Duration::from_millis(1_500);
+/// A key is some hundred bytes.
+const MAX_ANSWER: usize = 16 * 1024;
+/// How long a key is believed without asking again whether it has expired.
+const FRESH: SignedDuration = SignedDuration::from_hours(1);
+/// Keys held at once; Plaid has one or two.
+const MAX_KEYS: usize = 16;
+/// Questions in a minute.
+const MAX_QUESTIONS: usize = 10;
+
+/// The keys fetched by this environment.
+#[derive(Default)]
+pub struct ProviderKeys {
+    /// Instead of the pinned hosts, for tests.
+    origin: Option<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    keys: BTreeMap<(String, String), (Arc<PublicKey>, Timestamp)>,
+    asked: VecDeque<Timestamp>,
+}
+
+impl fmt::Debug for ProviderKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderKeys").finish_non_exhaustive()
+    }
+}
+
+impl ProviderKeys {
+    /// Keys from this origin instead of the provider's: a stand-in.
+    #[must_use]
+    pub fn at(origin: String) -> Self {
+        Self {
+            origin: Some(origin),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The key of this id, fetched with `CLIENT_ID:SECRET` if it is not at hand. None if it cannot be had, is no key,
+    /// or has expired; the log has the cause.
+    pub async fn key(&self, credentials: &Secret, id: &str, now: Timestamp) -> Option<Arc<PublicKey>> {
+        let (client_id, rest) = credentials.expose().split_once(':')?;
+        let (secret, origin) = match rest.strip_suffix(":sandbox") {
+            Some(secret) => (secret, PLAID_SANDBOX),
+            None => (rest, PLAID),
+        };
+        let origin = self.origin.as_deref().unwrap_or(origin);
+        let place = (format!("{origin} {client_id}"), id.to_owned());
+        if let Some(key) = self.at_hand(&place, now) {
+            return Some(key);
+        }
+        if !self.may_ask(now) {
+            tracing::warn!(
+                origin,
+                "a public key was not asked for: there were too many questions"
+            );
+            return None;
+        }
+        let question = json!({"client_id": client_id, "secret": secret, "key_id": id});
+        let answer = tokio::time::timeout(LIMIT, ask(origin, &question)).await;
+        let answer = match answer {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
+                tracing::error!(origin, error, "a public key could not be fetched");
+                return None;
+            }
+            Err(_) => {
+                tracing::error!(origin, "a public key could not be fetched in time");
+                return None;
+            }
+        };
+        let jwk = &answer["key"];
+        if !jwk["expired_at"].is_null() {
+            tracing::warn!(origin, "the public key has expired");
+            return None;
+        }
+        let Some(key) = PublicKey::from_jwk(jwk).map(Arc::new) else {
+            tracing::error!(origin, "the answer holds no P-256 key");
+            return None;
+        };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.keys.len() >= MAX_KEYS {
+            state.keys.clear();
+        }
+        state.keys.insert(place, (Arc::clone(&key), now));
+        Some(key)
+    }
+
+    /// A key that was fetched lately.
+    fn at_hand(&self, place: &(String, String), now: Timestamp) -> Option<Arc<PublicKey>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (key, fetched) = state.keys.get(place)?;
+        (now.duration_since(*fetched).abs() < FRESH).then(|| Arc::clone(key))
+    }
+
+    /// Whether one more question may be asked now.
+    fn may_ask(&self, now: Timestamp) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let minute = SignedDuration::from_mins(1);
+        while state
+            .asked
+            .front()
+            .is_some_and(|at| now.duration_since(*at).abs() >= minute)
+        {
+            state.asked.pop_front();
+        }
+        let may = state.asked.len() < MAX_QUESTIONS;
+        if may {
+            state.asked.push_back(now);
+        }
+        may
+    }
+}
+
+async fn ask(origin: &str, question: &Value) -> Result<Value, &'static str> {
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    let https = HttpsConnectorBuilder::new()
+        .with_native_roots()
+        .map_err(|_| "the system's certificates cannot be read")?
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(http);
+    let client = Client::builder(TokioExecutor::new())
+        .pool_max_idle_per_host(0)
+        .retry_canceled_requests(false)
+        .build::<_, Full<Bytes>>(https);
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{origin}/webhook_verification_key/get"))
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::from(question.to_string()))
+        .map_err(|_| "the question cannot be put")?;
+    let answer = client.request(request).await.map_err(|_| "no answer")?;
+    if !answer.status().is_success() {
+        return Err("the answer is no 2xx");
+    }
+    let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+    let body = body
+        .map_err(|_| "the answer broke off or is too large")?
+        .to_bytes();
+    serde_json::from_slice(&body).map_err(|_| "the answer is not JSON")
+}
