@@ -42,7 +42,11 @@ pub(crate) fn config(url: &str, auth: Auth) -> DestinationConfig {
 }
 
 pub(crate) fn destination(config: DestinationConfig) -> Destination {
-    let (secret, _) = Secret::new("mail", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0").unwrap();
+    destination_with(config, "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0")
+}
+
+pub(crate) fn destination_with(config: DestinationConfig, secret: &str) -> Destination {
+    let (secret, _) = Secret::new("mail", secret).unwrap();
     Destination::new(config, Some(secret), client().unwrap())
 }
 
