@@ -21,6 +21,8 @@ use crate::{
 };
 
 pub use report::ConfigErrors;
+pub(crate) use report::suggestion;
+pub use units::show;
 
 /// The whole configuration.
 #[derive(Debug, Clone)]

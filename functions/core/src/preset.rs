@@ -5,6 +5,7 @@
 //! Nothing here calls anything. What no document says is `None`, and is treated as uncertain.
 
 mod answer;
+mod document;
 mod field;
 mod keyless;
 mod keyless_mail;
@@ -17,9 +18,13 @@ mod shops;
 use jiff::SignedDuration;
 
 pub use answer::{Answer, Means, Seen, replayed};
+pub use document::markdown;
 pub use field::put;
 
-use crate::outbox::{KeyFormat, KeyShape};
+use crate::{
+    config::suggestion,
+    outbox::{KeyFormat, KeyShape},
+};
 
 /// One API.
 #[derive(Debug)]
@@ -179,6 +184,19 @@ impl Preset {
     #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         Self::all().find(|preset| preset.name == name)
+    }
+}
+
+impl Preset {
+    /// The one of this name, or a message with the nearest that there is.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn named(name: &str) -> Result<&'static Self, String> {
+        Self::find(name).ok_or_else(|| {
+            let nearest = suggestion(name, Self::all().map(|preset| preset.name));
+            format!("there is no preset `{name}`{nearest}")
+        })
     }
 }
 

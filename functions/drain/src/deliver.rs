@@ -89,7 +89,8 @@ impl Destination {
             text: &text,
             now,
         };
-        let attempt = answer.attempt(|| shorten(secret, &text));
+        let hidden = secret.map(|secret| self.shown_as(secret)).unwrap_or_default();
+        let attempt = answer.attempt(|| shorten(&hidden, &text));
         if matches!(attempt, Attempt::Unauthorized { .. }) {
             self.note_refusal();
         }
@@ -98,10 +99,10 @@ impl Destination {
 }
 
 /// One short line, without the secret should the destination repeat it.
-fn shorten(secret: Option<&Secret>, text: &[u8]) -> String {
+fn shorten(hidden: &[String], text: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(text).into_owned();
-    if let Some(secret) = secret {
-        text = text.replace(secret.expose(), "[secret]");
+    for form in hidden {
+        text = text.replace(form.as_str(), "[secret]");
     }
     let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let line: String = line.take(KEPT).collect();

@@ -164,6 +164,22 @@ impl Destination {
         self.config.timeout + LEASE_BEYOND_CALL
     }
 
+    /// Every form in which an answer could repeat the secret: itself, and with basic authentication its password and what
+    /// went over the wire.
+    pub(crate) fn shown_as(&self, secret: &Secret) -> Vec<String> {
+        let text = secret.expose();
+        let mut forms = vec![text.to_owned()];
+        if let Auth::Basic(user) = &self.config.auth {
+            let pair = user
+                .as_ref()
+                .map_or_else(|| text.to_owned(), |user| format!("{user}:{text}"));
+            forms.push(STANDARD.encode(&pair));
+            forms.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
+        }
+        forms.retain(|form| !form.is_empty());
+        forms
+    }
+
     /// The place in the body where the key goes, if it does.
     fn key_field(&self) -> Option<&str> {
         match &self.config.idempotency.as_ref()?.place {

@@ -10,7 +10,6 @@ use jiff::SignedDuration;
 use super::{
     DestinationConfig, KeyPlace,
     reader::{Found, Reader},
-    report::suggestion,
     units, url,
 };
 use crate::{
@@ -103,10 +102,7 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
 }
 
 fn preset(name: &str) -> Result<&'static Preset, String> {
-    let Some(preset) = Preset::find(name) else {
-        let nearest = suggestion(name, Preset::all().map(|preset| preset.name));
-        return Err(format!("there is no preset `{name}`{nearest}"));
-    };
+    let preset = Preset::named(name)?;
     match preset.barred {
         Some(why) => Err(format!("{} cannot be called directly: {why}", preset.title)),
         None => Ok(preset),

@@ -13,7 +13,7 @@ const TWILIO: Preset = Preset {
     notes: &[
         "The secret is `account sid:token` or `key:secret`.",
         "Before you resend a parked message, list those of the day by To and From: it only suggests a duplicate.",
-        "Bodies are form-encoded: put values through `| urlencode`.",
+        "Bodies are form-encoded: `to={{ event.to }}&text=..`. Values are percent-encoded by themselves.",
     ],
     facts: &[
         read(

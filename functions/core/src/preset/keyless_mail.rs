@@ -55,7 +55,7 @@ const MAILGUN: Preset = Preset {
     content_type: "application/x-www-form-urlencoded",
     notes: &[
         "A 5xx can still have sent the mail: it is parked. Before you resend, look at the domain's events, which come with delay.",
-        "Bodies are form-encoded: put values through `| urlencode`.",
+        "Bodies are form-encoded: `to={{ event.to }}&text=..`. Values are percent-encoded by themselves.",
     ],
     facts: &[
         read(

@@ -117,7 +117,7 @@ const SPARKPOST: Preset = Preset {
     facts: &[
         cited(
             "header, 255 characters of [A-Za-z0-9._-], 24 hours, `X-Idempotent-Replayed: true`",
-            "https://developers.sparkpost.com/api/transmissions/",
+            "read on 2026-11-30; the page was not found again",
         ),
         read(
             "hosts, the raw key in Authorization, 420: no messages are sent",

@@ -21,7 +21,7 @@ const SVIX: Preset = Preset {
     gap: SignedDuration::from_secs(6),
     notes: &[
         "A key belongs to the token and the URL: a token changed between two attempts can send twice. Rotate it while nothing is open.",
-        "Give the message an `eventId` as well: Svix then refuses a second one.",
+        "Give the message an `eventId` as well: by it, a person can look the message up before resending.",
         "\"Up to\" 12 hours names no lower bound. Set a shorter idempotency.retention if that is too vague for you.",
     ],
     facts: &[

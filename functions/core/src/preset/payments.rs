@@ -35,7 +35,7 @@ const STRIPE: Preset = Preset {
     ],
     notes: &[
         "An answer is stored once execution began, a 500 too: a repetition then gets the same error for as long as the key lives, so the effect is parked. See at Stripe what happened before you resend it under a new key.",
-        "Bodies are form-encoded, not JSON: put values through `| urlencode`.",
+        "Bodies are form-encoded, not JSON: `amount=5&currency={{ event.currency }}`. Values are percent-encoded by themselves.",
     ],
     facts: &[
         read(

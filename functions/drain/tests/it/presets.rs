@@ -433,3 +433,31 @@ async fn keys_in_bodies_are_the_same_bytes_each_time_and_form_values_cannot_add_
     };
     assert_eq!(body, "amount=1&to=a%26amount%3D9%209%25");
 }
+
+#[tokio::test]
+async fn basic_authentication_is_sent_and_an_answer_that_repeats_it_is_cleaned() {
+    // base64 of `user:password`, and of `api:user:password`.
+    for (preset, sent) in [
+        ("twilio", "dXNlcjpwYXNzd29yZA=="),
+        ("mailgun", "YXBpOnVzZXI6cGFzc3dvcmQ="),
+    ] {
+        let body = format!("no: {sent}, user:password");
+        let answer = format!("HTTP/1.1 400 No\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let server = Server::start(Script::Answer(answer)).await;
+        let stand = Stand::new(
+            Preset::find(preset).unwrap(),
+            server.url.trim_end_matches("/hook"),
+        );
+        let (attempt, _) = stand.attempt(&stand.item, true).await;
+        let Attempt::Refused { detail, .. } = attempt else {
+            panic!("{attempt:?}")
+        };
+        assert_eq!(detail, "no: [secret], [secret]", "{preset}");
+        let request = &server.requests()[0];
+        assert!(
+            request.contains(&format!("authorization: Basic {sent}")),
+            "{request}"
+        );
+        assert!(!format!("{:?}{:?}", stand.item, stand.destination).contains("password"));
+    }
+}
