@@ -12,6 +12,7 @@ mod check;
 mod completions;
 mod configuration;
 mod demo;
+mod destinations;
 mod dev;
 mod event;
 mod events;
@@ -70,6 +71,8 @@ enum Command {
     Events(events::Args),
     /// Show effects: waiting, delivered, parked, dead.
     Outbox(outbox::Args),
+    /// Show which APIs have a preset, and what is known of one.
+    Destinations(destinations::Args),
     /// Find every mistake in the configuration.
     Check(check::Args),
     /// Set, list and drop the secrets of a deployed stack.
@@ -108,6 +111,7 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Plan(args) => plan::run(config, &args),
         Command::Events(args) => events::run(&args).await,
         Command::Outbox(args) => outbox::run(&args).await,
+        Command::Destinations(args) => destinations::run(&args),
         Command::Check(args) => check::run(config, &args),
         Command::Secret(args) => secret::run(config, args).await,
         Command::Sources(args) => sources::run(&args),

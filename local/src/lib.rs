@@ -9,6 +9,7 @@ pub mod clock;
 pub mod database;
 pub mod faults;
 pub mod gateway;
+pub mod keyed;
 pub mod mail;
 pub mod parameters;
 pub mod queue;

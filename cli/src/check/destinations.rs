@@ -17,12 +17,14 @@ pub(super) fn check(config: &Config, places: &Places<'_>, deployed: bool, findin
     for destination in config.destinations.values() {
         let name = destination.name.as_str();
         let path = ["destination", name];
-        if destination.idempotency.is_none() && !places.has(&["destination", name, "on_ambiguous"]) {
+        // A preset without keys says so itself.
+        let described = destination.idempotency.is_some() || destination.preset.is_some();
+        if !described && !places.has(&["destination", name, "on_ambiguous"]) {
             findings.warning(
                 places.of(&path),
                 format!(
-                    "[destination.{name}] has no `idempotency`: a call that may have happened waits for a person; describe the \
-                     keys that its documentation offers, or write on_ambiguous = \"park\" if it has none"
+                    "[destination.{name}] has no `idempotency`: a call that may have happened waits for a person; name its preset (`oncehook destinations`), \
+                     describe the keys that its documentation offers, or write on_ambiguous = \"park\" if it has none"
                 ),
             );
         }

@@ -16,9 +16,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{decide::Mode, outbox::KeyShape, plan::OnCondition, settle::OnAmbiguous, verify::Scheme};
+use crate::{
+    decide::Mode, outbox::KeyShape, plan::OnCondition, preset::Preset, settle::OnAmbiguous, verify::Scheme,
+};
 
 pub use report::ConfigErrors;
+pub(crate) use report::suggestion;
+pub use units::show;
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
@@ -230,6 +234,8 @@ pub enum Meta {
 pub struct DestinationConfig {
     /// Its name.
     pub name: String,
+    /// What is known about the API, if it is one of those that are.
+    pub preset: Option<&'static Preset>,
     /// Where: https, or http to a loopback address.
     pub url: String,
     /// The method; POST unless said otherwise.
@@ -263,21 +269,44 @@ pub enum Auth {
     Bearer,
     /// A header of this name with the secret.
     Header(String),
+    /// HTTP's basic authentication: with this user, or with a secret that is `user:password`.
+    Basic(Option<String>),
     /// `sign = "standard-webhooks"`: webhook-id, webhook-timestamp, webhook-signature.
     StandardWebhooks,
 }
 
-/// `idempotency = { header, format, max_length, retention, quoted }`.
+/// `idempotency = { header | field, format, max_length, retention, quoted, stores_errors }`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// The header; `Idempotency-Key` unless said otherwise.
-    pub header: String,
+    /// Where the key goes.
+    pub place: KeyPlace,
     /// The key's form.
     pub shape: KeyShape,
     /// How long the destination remembers a key.
     pub retention: SignedDuration,
     /// Whether the value is quoted, as in the IETF draft's structured field.
     pub quoted: bool,
+    /// Whether a repetition gets a stored error again, server errors included.
+    pub stores_errors: bool,
+    /// A place in the body and the text that must be in it, or the key is not looked at.
+    pub needs: Option<(&'static str, &'static str)>,
+}
+
+/// Where a key goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// Into this header; `Idempotency-Key` unless said otherwise.
+    Header(String),
+    /// Into the JSON body, at this JSON Pointer.
+    Field(String),
+}
+
+impl DestinationConfig {
+    /// Whether its bodies are form-encoded.
+    #[must_use]
+    pub fn is_form(&self) -> bool {
+        crate::rules::request::is_form(&self.content_type)
+    }
 }
 
 /// A duration as it would be written in oncehook.toml, in its largest whole unit.

@@ -11,6 +11,7 @@ pub mod decimal;
 pub mod event;
 pub mod outbox;
 pub mod plan;
+pub mod preset;
 pub mod request;
 pub mod rules;
 pub mod secret;

@@ -3,7 +3,7 @@
 //! It looks nothing up and writes nothing; what guards and conditions mean is for the store.
 
 mod evaluate;
-mod request;
+pub(crate) mod request;
 mod value;
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::{
     config::{BodyConfig, Config, ConfigErrors, DestinationConfig, RuleConfig, TableConfig, ValueSpec},
     event::Event,
     plan::{Handler, Plan, PlanError, RulePlan},
-    template::{Scope, Templates, URL_PATH},
+    template::{FORM_BODY, Scope, Templates, URL_PATH},
 };
 use evaluate::Evaluation;
 
@@ -75,7 +75,7 @@ impl Rules {
                     templates.add_expression(&template_name(rule, "when"), when),
                 );
             }
-            for (place, source) in sources(rule) {
+            for (place, source) in sources(rule, &config.destinations) {
                 note(&place, templates.add(&template_name(rule, &place), source));
             }
             if !config.sources.contains_key(&rule.source) {
@@ -209,7 +209,10 @@ fn place(kind: &str, index: usize, count: usize) -> String {
 }
 
 /// Every template of a rule with its place; expressions are not among them.
-fn sources(rule: &RuleConfig) -> Vec<(String, &str)> {
+fn sources<'a>(
+    rule: &'a RuleConfig,
+    destinations: &BTreeMap<String, DestinationConfig>,
+) -> Vec<(String, &'a str)> {
     let mut found: Vec<(String, &str)> = Vec::new();
     found.extend(
         rule.once_per
@@ -224,7 +227,11 @@ fn sources(rule: &RuleConfig) -> Vec<(String, &str)> {
     for (index, effect) in rule.effects.iter().enumerate() {
         let place = place("effect", index, rule.effects.len());
         if let BodyConfig::Template(body) = &effect.body {
-            found.push((format!("{place}.body"), body));
+            let form = destinations
+                .get(&effect.destination)
+                .is_some_and(DestinationConfig::is_form);
+            let part = if form { FORM_BODY } else { "body" };
+            found.push((format!("{place}.{part}"), body));
         }
         found.extend(
             effect

@@ -20,6 +20,8 @@ pub struct Policy {
     pub on_ambiguous: OnAmbiguous,
     /// The longest that one call may take.
     pub timeout: SignedDuration,
+    /// The shortest time between an attempt that may have acted and the next.
+    pub gap: SignedDuration,
 }
 
 /// For destinations without idempotency keys.
@@ -39,6 +41,27 @@ pub enum Attempt {
     Delivered {
         /// The status.
         status: u16,
+    },
+    /// A success that the destination marks as the answer it gave before: nothing was done again.
+    Recognised {
+        /// The status.
+        status: u16,
+    },
+    /// The destination knows the key and does nothing again, and does not say what came of it then.
+    Duplicate {
+        /// The status.
+        status: u16,
+        /// The answer, shortened.
+        detail: String,
+    },
+    /// It may have acted, and no repetition under this key can tell or mend it.
+    Stuck {
+        /// The status.
+        status: u16,
+        /// Why.
+        why: Stuck,
+        /// The answer, shortened.
+        detail: String,
     },
     /// A 4xx that a repetition would not change.
     Refused {
@@ -78,6 +101,17 @@ pub enum Attempt {
         /// What happened.
         detail: String,
     },
+}
+
+/// Why a repetition under the same key is of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stuck {
+    /// The destination knows the key with another request.
+    OtherBody,
+    /// The answer is marked as a stored one.
+    StoredError,
+    /// The key does not protect from acting twice after such an answer.
+    Unprotected,
 }
 
 /// What becomes of the item.

@@ -21,6 +21,8 @@ const TRUTH: &str = "oncehook_truth";
 
 /// Templates whose names end so render values percent-encoded, each within one path segment of a URL.
 pub const URL_PATH: &str = "url path";
+/// Templates whose names end so render values percent-encoded, each within one field of a form.
+pub const FORM_BODY: &str = "form body";
 
 /// Compiled templates by name. Made once; rendering does not parse.
 #[derive(Debug)]
@@ -64,7 +66,10 @@ impl Templates {
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.set_formatter(|out, state, value| {
             let mut text = data::text(value, tracker(state)?.handle())?;
-            if state.name().ends_with(URL_PATH) {
+            if [URL_PATH, FORM_BODY]
+                .iter()
+                .any(|end| state.name().ends_with(end))
+            {
                 text = percent_encoded(&text);
             }
             out.write_str(&text)

@@ -174,6 +174,8 @@ impl Drain {
 fn outcome(attempt: &Attempt) -> (&'static str, Option<u16>) {
     match attempt {
         Attempt::Delivered { status } => ("delivered", Some(*status)),
+        Attempt::Recognised { status } | Attempt::Duplicate { status, .. } => ("replayed", Some(*status)),
+        Attempt::Stuck { status, .. } => ("stuck", Some(*status)),
         Attempt::Refused { status, .. } => ("refused", Some(*status)),
         Attempt::Later { status, .. } => ("later", Some(*status)),
         Attempt::Unauthorized { status } => ("unauthorized", Some(*status)),

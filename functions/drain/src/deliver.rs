@@ -4,14 +4,14 @@
 use std::{error::Error, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::{Response, StatusCode};
+use http::Response;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use jiff::Timestamp;
-use oncehook_core::{outbox::OutboxItem, secret::Secret, settle::Attempt};
+use oncehook_core::{outbox::OutboxItem, preset::Preset, secret::Secret, settle::Attempt};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::{destination::Destination, retry_after::retry_after};
+use crate::{answer::Read, destination::Destination};
 
 /// An event's body as it was received, for effects that pass it on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,9 @@ const READ: usize = 4096;
 const KEPT: usize = 300;
 /// The longest wait for the body of an answer whose status is known.
 const BODY: Duration = Duration::from_secs(1);
+/// The same where the body says what the answer means.
+const READ_TO_UNDERSTAND: usize = 64 * 1024;
+const BODY_TO_UNDERSTAND: Duration = Duration::from_secs(5);
 
 impl Destination {
     /// Sends an item once, within `deadline`.
@@ -58,7 +61,7 @@ impl Destination {
             },
             Ok(Err(error)) => ambiguous(chain(&error)),
             Ok(Ok(answer)) => {
-                let wait = BODY.min(end.saturating_duration_since(Instant::now()));
+                let wait = end.saturating_duration_since(Instant::now());
                 self.classify(answer, secret.as_ref(), now, wait).await
             }
         };
@@ -72,58 +75,49 @@ impl Destination {
         now: Timestamp,
         wait: Duration,
     ) -> Attempt {
-        let status = answer.status();
-        let retry_after = retry_after(answer.headers(), now);
+        let (head, body) = answer.into_parts();
         // Read even where it does not matter: hanging up early can abort the destination's work.
-        let text = read(answer.into_body(), wait).await;
-        let code = status.as_u16();
-        match status {
-            status if status.is_success() => Attempt::Delivered { status: code },
-            StatusCode::TOO_MANY_REQUESTS => Attempt::Throttled { retry_after },
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                self.note_refusal();
-                Attempt::Unauthorized { status: code }
-            }
-            StatusCode::REQUEST_TIMEOUT
-            | StatusCode::CONFLICT
-            | StatusCode::LOCKED
-            | StatusCode::TOO_EARLY => Attempt::Later {
-                status: code,
-                retry_after,
-            },
-            status if status.is_client_error() => Attempt::Refused {
-                status: code,
-                detail: shorten(secret, &text),
-            },
-            _ => Attempt::Ambiguous {
-                status: Some(code),
-                retry_after,
-                detail: shorten(secret, &text),
-            },
+        let (most, wait) = if self.config.preset.is_some_and(Preset::needs_body) {
+            (READ_TO_UNDERSTAND, BODY_TO_UNDERSTAND.min(wait))
+        } else {
+            (READ, BODY.min(wait))
+        };
+        let text = read(body, most, wait).await;
+        let answer = Read {
+            preset: self.config.preset,
+            head: &head,
+            text: &text,
+            now,
+        };
+        let hidden = secret.map(|secret| self.shown_as(secret)).unwrap_or_default();
+        let attempt = answer.attempt(|| shorten(&hidden, &text));
+        if matches!(attempt, Attempt::Unauthorized { .. }) {
+            self.note_refusal();
         }
+        attempt
     }
 }
 
 /// One short line, without the secret should the destination repeat it.
-fn shorten(secret: Option<&Secret>, text: &[u8]) -> String {
+fn shorten(hidden: &[String], text: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(text).into_owned();
-    if let Some(secret) = secret {
-        text = text.replace(secret.expose(), "[secret]");
+    for form in hidden {
+        text = text.replace(form.as_str(), "[secret]");
     }
     let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     let line: String = line.take(KEPT).collect();
     line.trim().to_owned()
 }
 
-async fn read(mut body: Incoming, wait: Duration) -> Bytes {
+async fn read(mut body: Incoming, most: usize, wait: Duration) -> Bytes {
     let mut text = BytesMut::new();
     let reading = async {
-        while text.len() < READ {
+        while text.len() < most {
             let Some(Ok(frame)) = body.frame().await else {
                 break;
             };
             if let Some(data) = frame.data_ref() {
-                text.extend_from_slice(&data[..data.len().min(READ - text.len())]);
+                text.extend_from_slice(&data[..data.len().min(most - text.len())]);
             }
         }
     };

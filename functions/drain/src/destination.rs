@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, header};
 use http_body_util::Full;
@@ -19,9 +20,10 @@ use hyper_util::{
 };
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
-    config::{Auth, DestinationConfig},
+    config::{Auth, DestinationConfig, KeyPlace},
     outbox::OutboxItem,
     plan::EffectBody,
+    preset,
     secret::Secret,
     settle::Policy,
     timing::LEASE_BEYOND_CALL,
@@ -136,9 +138,17 @@ impl Destination {
                 .idempotency
                 .as_ref()
                 .map(|idempotency| idempotency.retention),
-            replays_errors: self.config.idempotency.is_some() && self.config.auth != Auth::StandardWebhooks,
+            replays_errors: self
+                .config
+                .idempotency
+                .as_ref()
+                .is_some_and(|idempotency| idempotency.stores_errors),
             on_ambiguous: self.config.on_ambiguous,
             timeout: self.config.timeout,
+            gap: self
+                .config
+                .preset
+                .map_or(SignedDuration::ZERO, |preset| preset.gap),
         }
     }
 
@@ -152,6 +162,30 @@ impl Destination {
     #[must_use]
     pub fn lease(&self) -> SignedDuration {
         self.config.timeout + LEASE_BEYOND_CALL
+    }
+
+    /// Every form in which an answer could repeat the secret: itself, and with basic authentication its password and what
+    /// went over the wire.
+    pub(crate) fn shown_as(&self, secret: &Secret) -> Vec<String> {
+        let text = secret.expose();
+        let mut forms = vec![text.to_owned()];
+        if let Auth::Basic(user) = &self.config.auth {
+            let pair = user
+                .as_ref()
+                .map_or_else(|| text.to_owned(), |user| format!("{user}:{text}"));
+            forms.push(STANDARD.encode(&pair));
+            forms.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
+        }
+        forms.retain(|form| !form.is_empty());
+        forms
+    }
+
+    /// The place in the body where the key goes, if it does.
+    fn key_field(&self) -> Option<&str> {
+        match &self.config.idempotency.as_ref()?.place {
+            KeyPlace::Field(field) => Some(field),
+            KeyPlace::Header(_) => None,
+        }
     }
 
     pub(crate) fn request(
@@ -171,6 +205,10 @@ impl Destination {
                 return Err(Unsendable("the event's body is no longer there".to_owned()));
             }
         };
+        let body = match self.key_field() {
+            Some(field) => with_key(&body, field, &item.idempotency_key)?,
+            None => body,
+        };
         let mut request = Request::builder()
             .method(rendered.method.as_str())
             .uri(rendered.url.as_str())
@@ -187,17 +225,16 @@ impl Destination {
         for (name, text) in &rendered.headers {
             headers.insert(header_name(name)?, value(name, text)?);
         }
-        if let Some(idempotency) = &self.config.idempotency {
+        if let Some(idempotency) = &self.config.idempotency
+            && let KeyPlace::Header(header) = &idempotency.place
+        {
             let key = &item.idempotency_key;
             let key = if idempotency.quoted {
                 format!("\"{key}\"")
             } else {
                 key.clone()
             };
-            headers.insert(
-                header_name(&idempotency.header)?,
-                value(&idempotency.header, &key)?,
-            );
+            headers.insert(header_name(header)?, value(header, &key)?);
         }
         for (name, mut value) in credentials(&self.config.auth, secret, &item.idempotency_key, &body, now)? {
             value.set_sensitive(true);
@@ -244,6 +281,20 @@ fn credentials(
             let bearer = value("authorization", &format!("Bearer {}", secret.expose()))?;
             Ok(vec![(header::AUTHORIZATION, bearer)])
         }
+        Auth::Basic(user) => {
+            let pair = match user {
+                Some(user) => format!("{user}:{}", secret.expose()),
+                None if secret.expose().contains(':') => secret.expose().to_owned(),
+                None => {
+                    return Err(Unsendable(
+                        "the secret must be `user:password`, as auth = \"basic\" or the preset wants it"
+                            .to_owned(),
+                    ));
+                }
+            };
+            let basic = value("authorization", &format!("Basic {}", STANDARD.encode(pair)))?;
+            Ok(vec![(header::AUTHORIZATION, basic)])
+        }
         Auth::Header(name) => Ok(vec![(header_name(name)?, value(name, secret.expose())?)]),
         Auth::StandardWebhooks => {
             let signed = sign_standard_webhook(secret, key, now, body)
@@ -254,6 +305,12 @@ fn credentials(
                 .collect()
         }
     }
+}
+
+/// The body with the key in it: the same bytes at every attempt.
+fn with_key(body: &[u8], field: &str, key: &str) -> Result<Bytes, Unsendable> {
+    let text = std::str::from_utf8(body).map_err(|_| Unsendable("the body is not text".to_owned()))?;
+    preset::put(text, field, key).map(Bytes::from).map_err(Unsendable)
 }
 
 fn header_name(name: &str) -> Result<HeaderName, Unsendable> {

@@ -3,6 +3,7 @@
 //! What an attempt means is decided in `oncehook-core`, what is true stands in `oncehook-store`. A message of the
 //! queue is only a hint, and nothing runs on after the handler has returned.
 
+mod answer;
 mod attempt;
 mod deliver;
 mod destination;

@@ -1,12 +1,20 @@
-//! Reads `[destination.NAME]`.
+//! Reads `[destination.NAME]`. What a preset knows stands in for what the table does not say.
+
+mod auth;
+mod keys;
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::{Auth, DestinationConfig, Idempotency, reader::Reader, units, url};
+use super::{
+    DestinationConfig, KeyPlace,
+    reader::{Found, Reader},
+    units, url,
+};
 use crate::{
-    outbox::{GIVE_UP_AFTER, KeyFormat, KeyShape},
+    outbox::GIVE_UP_AFTER,
+    preset::Preset,
     settle::{MARGIN, OnAmbiguous},
 };
 
@@ -21,6 +29,7 @@ const OWN_HEADERS: [&str; 6] = [
 ];
 
 pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationConfig> {
+    let preset = reader.parsed("preset", preset).map(|found| found.value);
     let url = reader.need("url").and_then(|_| reader.parsed("url", url::check));
     let method = reader.word(
         "method",
@@ -32,8 +41,20 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
         super::parse::check_name(text).map(|()| text.to_owned())
     });
     let secret = secret.map(|found| found.value);
-    let auth = auth(&reader, secret.is_some());
-    let idempotency = idempotency(&reader);
+    let auth = auth::auth(&reader, secret.is_some(), preset);
+    let idempotency = keys::idempotency(&reader, preset);
+    if let Some(preset) = preset.filter(|preset| preset.keys.is_some()) {
+        fits(&reader, preset, method.unwrap_or("POST"), url.as_ref());
+    }
+    let kept_type = preset.map_or("application/json", |preset| preset.content_type);
+    let content_type = content_type.map_or_else(|| kept_type.to_owned(), |found| found.value);
+    if matches!(&idempotency, Some(keys) if matches!(keys.place, KeyPlace::Field(_)))
+        && !crate::rules::request::is_json(&content_type)
+    {
+        reader.wrong(format_args!(
+            "the key goes into a JSON body, and `content_type` is {content_type}: a header could carry it"
+        ));
+    }
     let ambiguous = [("park", OnAmbiguous::Park), ("resend", OnAmbiguous::Resend)];
     let on_ambiguous = reader.word("on_ambiguous", &ambiguous);
     if idempotency.is_some() && on_ambiguous == Some(OnAmbiguous::Resend) {
@@ -65,9 +86,10 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
     reader.finish();
     Some(DestinationConfig {
         name: name.to_owned(),
+        preset,
         url: url?.value,
         method: method.unwrap_or("POST").to_owned(),
-        content_type: content_type.map_or_else(|| "application/json".to_owned(), |found| found.value),
+        content_type,
         headers,
         auth,
         secret,
@@ -77,6 +99,39 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
         give_up_after,
         concurrency: concurrency.unwrap_or(8),
     })
+}
+
+fn preset(name: &str) -> Result<&'static Preset, String> {
+    let preset = Preset::named(name)?;
+    match preset.barred {
+        Some(why) => Err(format!("{} cannot be called directly: {why}", preset.title)),
+        None => Ok(preset),
+    }
+}
+
+/// Keys of a preset are for some methods and paths only: elsewhere they would be ignored, and a repetition act twice.
+fn fits(reader: &Reader<'_>, preset: &Preset, method: &str, url: Option<&Found<String>>) {
+    if !preset.methods.contains(&method) {
+        reader.wrong(format_args!(
+            "the preset `{}` knows keys for {} only, not for {method}: describe this call without it",
+            preset.name,
+            preset.methods.join(" and ")
+        ));
+    }
+    let path = |url: &str| url.parse::<http::Uri>().map(|url| url.path().to_owned());
+    if let Some(url) = url
+        && path(&url.value).is_ok_and(|path| !preset.paths.fit(&path))
+    {
+        reader.report.at(
+            url.at,
+            format!(
+                "{}: the preset `{}` knows keys for some paths only, {}: describe this one without it",
+                reader.place,
+                preset.name,
+                preset.paths.describe()
+            ),
+        );
+    }
 }
 
 /// The name of a header.
@@ -120,66 +175,4 @@ fn headers(reader: &Reader<'_>) -> BTreeMap<String, String> {
         }
     }
     headers
-}
-
-/// `auth = "none" | "bearer" | { header = ".." }`, or `sign = "standard-webhooks"`.
-fn auth(reader: &Reader<'_>, secret: bool) -> Auth {
-    let sign = reader.word("sign", &[("standard-webhooks", ())]);
-    let given = reader.get("auth");
-    if sign.is_some() && given.is_some() {
-        reader.wrong("`sign` and `auth` exclude each other");
-    }
-    let auth = match given {
-        _ if sign.is_some() => Auth::StandardWebhooks,
-        Some(item) if item.get_ref().is_table() => {
-            let Some(table) = reader.table("auth") else {
-                return Auth::None;
-            };
-            let header = table
-                .need("header")
-                .and_then(|_| table.parsed("header", header_name));
-            table.finish();
-            header.map_or(Auth::None, |found| Auth::Header(found.value))
-        }
-        Some(_) => match reader.word("auth", &[("none", false), ("bearer", true)]) {
-            Some(true) => Auth::Bearer,
-            _ => Auth::None,
-        },
-        None if secret => Auth::Bearer,
-        None => Auth::None,
-    };
-    if auth != Auth::None && !secret {
-        reader.wrong("`secret` is missing: the name of the secret to authenticate with");
-    }
-    auth
-}
-
-fn idempotency(reader: &Reader<'_>) -> Option<Idempotency> {
-    let table = reader.table("idempotency")?;
-    let header = table.parsed("header", header_name);
-    let format = table
-        .word("format", &[("hex", KeyFormat::Hex), ("uuid", KeyFormat::Uuid)])
-        .unwrap_or(KeyFormat::Hex);
-    // Fewer hex digits than 32 are fewer bits than 128: keys of different effects could meet.
-    let max_length = table.integer("max_length", KeyShape::SHORTEST as u64, 4096);
-    let max_length = max_length
-        .and_then(|number| usize::try_from(number).ok())
-        .unwrap_or(KeyShape::DEFAULT.max_length);
-    if format == KeyFormat::Uuid && max_length < 36 {
-        table.wrong("a UUID has 36 characters: raise `max_length`, or use format = \"hex\"");
-    }
-    let quoted = table.boolean("quoted").unwrap_or(false);
-    if table.get("retention").is_none() {
-        table.wrong(
-            "`retention` is missing: how long the destination remembers a key, as its documentation says",
-        );
-    }
-    let retention = table.duration("retention", "1m", "3650d");
-    table.finish();
-    Some(Idempotency {
-        header: header.map_or_else(|| "Idempotency-Key".to_owned(), |found| found.value),
-        shape: KeyShape { format, max_length },
-        retention: retention?,
-        quoted,
-    })
 }

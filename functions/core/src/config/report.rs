@@ -67,7 +67,7 @@ impl<'a> Report<'a> {
 }
 
 /// ` Did you mean ..?` with the nearest of the right words, or all of them where none is near.
-pub(super) fn suggestion<'n>(wrong: &str, right: impl IntoIterator<Item = &'n str>) -> String {
+pub(crate) fn suggestion<'n>(wrong: &str, right: impl IntoIterator<Item = &'n str>) -> String {
     let mut right: Vec<&str> = right.into_iter().collect();
     right.sort_unstable();
     let near = right

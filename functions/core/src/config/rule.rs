@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BodyConfig, DestinationConfig, EffectConfig, NewerBy, RuleConfig, SourceConfig, TableConfig, ValueSpec,
+    BodyConfig, DestinationConfig, EffectConfig, KeyPlace, NewerBy, RuleConfig, SourceConfig, TableConfig,
+    ValueSpec,
     parse::check_name,
     reader::{Found, Reader},
     update::update,
@@ -160,6 +161,11 @@ fn effect(reader: Reader<'_>, context: &Context<'_>) -> Option<(usize, EffectCon
         check_template(&text, &format!("{}: `body`", reader.place), reader.report);
         Some(BodyConfig::Template(text.value))
     });
+    if body == Some(BodyConfig::Event) && keys_in_body(destination.as_ref(), context) {
+        reader.wrong(
+            "the destination takes its key in the body, and the exact bytes of the event have no place for it: use a template",
+        );
+    }
     let path = reader.string("path");
     if let Some(path) = &path {
         check_template(path, &format!("{}: `path`", reader.place), reader.report);
@@ -176,6 +182,12 @@ fn effect(reader: Reader<'_>, context: &Context<'_>) -> Option<(usize, EffectCon
             path,
         },
     ))
+}
+
+fn keys_in_body(destination: Option<&Found<String>>, context: &Context<'_>) -> bool {
+    let found = destination.and_then(|found| context.destinations.get(&found.value)?.as_ref());
+    let keys = found.and_then(|found| found.idempotency.as_ref());
+    keys.is_some_and(|keys| matches!(keys.place, KeyPlace::Field(_)))
 }
 
 pub(super) fn plain(values: BTreeMap<String, Found<ValueSpec>>) -> BTreeMap<String, ValueSpec> {

@@ -40,7 +40,8 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
 }
 
 /// A duration as it would be written, in its largest whole unit.
-pub(super) fn show(duration: SignedDuration) -> String {
+#[must_use]
+pub fn show(duration: SignedDuration) -> String {
     let millis = duration.as_millis();
     [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
         .iter()

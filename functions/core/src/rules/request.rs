@@ -2,13 +2,15 @@
 //! scheme, the host or a header.
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::evaluate::Evaluation;
 use crate::{
-    config::{BodyConfig, EffectConfig},
+    config::{BodyConfig, DestinationConfig, EffectConfig, KeyPlace},
     outbox::KeyShape,
     plan::{Effect, EffectBody, PlanError, RenderedRequest},
-    template::URL_PATH,
+    preset,
+    template::{FORM_BODY, URL_PATH},
 };
 
 pub(super) fn effect(
@@ -30,6 +32,13 @@ pub(super) fn effect(
     };
     let (body, content_type) = match &effect.body {
         BodyConfig::Event => (EffectBody::Event, None),
+        BodyConfig::Template(_) if destination.is_form() => {
+            let text = evaluation.rendered(&format!("{place}.{FORM_BODY}"))?;
+            (
+                EffectBody::Text(text.trim().to_owned()),
+                Some(destination.content_type.clone()),
+            )
+        }
         BodyConfig::Template(_) => {
             let place = format!("{place}.body");
             let text = evaluation.rendered(&place)?;
@@ -40,6 +49,7 @@ pub(super) fn effect(
                     evaluation.wrong(&place, reason)
                 })?;
             }
+            takes_key(destination, &text).map_err(|reason| evaluation.wrong(&place, reason))?;
             (EffectBody::Text(text), Some(destination.content_type.clone()))
         }
     };
@@ -61,14 +71,39 @@ pub(super) fn effect(
     })
 }
 
-fn is_json(content_type: &str) -> bool {
-    let essence = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+/// Whether the key of the delivery will find its place in the body, and be looked at there.
+fn takes_key(destination: &DestinationConfig, body: &str) -> Result<(), String> {
+    let Some(keys) = &destination.idempotency else {
+        return Ok(());
+    };
+    let KeyPlace::Field(field) = &keys.place else {
+        return Ok(());
+    };
+    preset::put(body, field, "key")?;
+    if let Some((place, text)) = keys.needs {
+        let body: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+        let found = body.pointer(place).and_then(Value::as_str);
+        if !found.is_some_and(|found| found.contains(text)) {
+            return Err(format!(
+                "`{place}` must contain `{text}`, or the destination does not look at the key"
+            ));
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn is_json(content_type: &str) -> bool {
+    let essence = essence(content_type);
     essence == "application/json" || essence.ends_with("+json")
+}
+
+pub(crate) fn is_form(content_type: &str) -> bool {
+    essence(content_type) == "application/x-www-form-urlencoded"
+}
+
+fn essence(content_type: &str) -> String {
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
 }
 
 /// The URL with path segments appended, before its query.

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Admission, Attempt, OnAmbiguous, Pause, Policy, Settled, Settlement};
+use super::{Admission, Attempt, OnAmbiguous, Pause, Policy, Settled, Settlement, Stuck};
 use crate::outbox::OutboxItem;
 
 /// Added to every time-out before the end of the key window: for clocks that differ, and for the destination's own
@@ -103,13 +103,16 @@ pub fn settle(
     let backoff = backoff(item.attempts);
     let mut settled = ended(item, Settlement::Done, describe(attempt));
     let at = match attempt {
-        Attempt::Delivered { .. } => {
-            return Settled {
-                server_errors: 0,
-                last_status: None,
-                ..settled
-            };
+        Attempt::Delivered { .. } | Attempt::Recognised { .. } => return delivered(settled),
+        // It is the first attempt's doing, unless that one failed on the server's side: the key may be bound to the failure.
+        Attempt::Duplicate { .. } if !first_send && item.last_status.is_none() => return delivered(settled),
+        Attempt::Duplicate { .. } => {
+            return parked(
+                settled,
+                "the destination knows the key, and does not say whether it acted then".to_owned(),
+            );
         }
+        Attempt::Stuck { status, why, .. } => return parked(settled, stuck(*status, *why)),
         Attempt::Refused { status, .. } => {
             let settlement = if first_send {
                 Settlement::Dead(format!("refused with {status}"))
@@ -155,6 +158,7 @@ pub fn settle(
             now + scale(backoff, jitter)
                 .max(retry_after.unwrap_or_default().min(LONGEST_PAUSE))
                 .max(SHORTEST)
+                .max(policy.gap)
         }
         Attempt::Ambiguous {
             status, retry_after, ..
@@ -171,14 +175,44 @@ pub fn settle(
                 };
             }
             match retry_after {
-                Some(wait) => pause(&mut settled, *wait, jitter, now),
-                None => now + scale(backoff, jitter).max(SHORTEST),
+                Some(wait) => pause(&mut settled, (*wait).max(policy.gap), jitter, now),
+                None => now + scale(backoff, jitter).max(SHORTEST).max(policy.gap),
             }
         }
     };
     settled.extend += waited(item, now);
     settled.settlement = retry(item, policy, &settled, first_send, at);
     settled
+}
+
+fn delivered(settled: Settled) -> Settled {
+    Settled {
+        settlement: Settlement::Done,
+        server_errors: 0,
+        last_status: None,
+        ..settled
+    }
+}
+
+fn parked(settled: Settled, reason: String) -> Settled {
+    Settled {
+        settlement: Settlement::Parked(reason),
+        ..settled
+    }
+}
+
+fn stuck(status: u16, why: Stuck) -> String {
+    match why {
+        Stuck::OtherBody => format!(
+            "{status}: the destination knows this key with another request (two effects under one key, or a request changed between attempts)"
+        ),
+        Stuck::StoredError => format!("{status}, marked as a stored answer: a repetition gets it again"),
+        Stuck::Unprotected => {
+            format!(
+                "{status}: it may have acted, and the destination's key does not keep a repetition from acting again"
+            )
+        }
+    }
 }
 
 /// Whether this settlement leaves an item that could still be there when its event expires: then the event is kept, in
@@ -265,14 +299,15 @@ fn ended(item: &OutboxItem, settlement: Settlement, error: Option<String>) -> Se
 }
 
 /// Counts equal server errors. 502, 503, 504 and those above 511 come from what stands before an API, which stores no
-/// answers: they start no count.
+/// answers: they start no count. The last one's status stays known: a later answer can be about it.
 fn in_a_row(item: &OutboxItem, status: Option<u16>) -> (u32, Option<u16>) {
     match status {
         Some(500 | 501 | 505..=511) if status == item.last_status => {
             (item.server_errors.saturating_add(1), status)
         }
         Some(500 | 501 | 505..=511) => (1, status),
-        _ => (0, None),
+        Some(500..) => (0, status),
+        _ => (0, item.last_status),
     }
 }
 
@@ -289,7 +324,12 @@ fn scale(duration: SignedDuration, factor: f64) -> SignedDuration {
 fn describe(attempt: &Attempt) -> Option<String> {
     match attempt {
         Attempt::Delivered { .. } => None,
-        Attempt::Refused { status, detail } => Some(format!("{status}: {detail}")),
+        Attempt::Recognised { status } => {
+            Some(format!("{status}: recognised by its key, nothing was done again"))
+        }
+        Attempt::Refused { status, detail }
+        | Attempt::Duplicate { status, detail }
+        | Attempt::Stuck { status, detail, .. } => Some(format!("{status}: {detail}")),
         Attempt::Later { status, .. } | Attempt::Unauthorized { status } => Some(format!("{status}")),
         Attempt::Throttled { .. } => Some("429".to_owned()),
         Attempt::Unreached { detail } => Some(format!("not reached: {detail}")),

@@ -182,8 +182,8 @@ fn destinations_are_checked() {
         ("url = \"https://user:pw@example.com/\"", "without user"),
         ("url = \"example.com\"", "must begin with https://"),
         (
-            "url = \"https://e.com/\"\npreset = \"resend\"",
-            "unknown key `preset`",
+            "url = \"https://e.com/emails\"\npreset = \"resnd\"",
+            "there is no preset `resnd`; did you mean `resend`?",
         ),
         ("url = \"https://e.com/\"\ntimeout = \"2m\"", "must be 1s to 60s"),
         ("url = \"https://e.com/\"\nconcurrency = 0", "must be 1 to 1000"),

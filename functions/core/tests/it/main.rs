@@ -1,6 +1,7 @@
 mod config;
 mod numbers;
 mod outbox;
+mod presets;
 mod rules;
 mod settle;
 mod vectors;

@@ -22,6 +22,7 @@ fn keyed() -> Policy {
         replays_errors: true,
         on_ambiguous: OnAmbiguous::Park,
         timeout: SignedDuration::from_secs(10),
+        gap: SignedDuration::ZERO,
     }
 }
 
@@ -314,6 +315,7 @@ proptest! {
             replays_errors: true,
             on_ambiguous: if resend { OnAmbiguous::Resend } else { OnAmbiguous::Park },
             timeout: SignedDuration::from_secs(10),
+        gap: SignedDuration::ZERO,
         };
         let sent = if first_send { now() } else { now() - SignedDuration::from_secs(age) };
         let item = OutboxItem {

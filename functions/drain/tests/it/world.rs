@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
-    config::{Auth, DestinationConfig, Idempotency},
+    config::{Auth, DestinationConfig, Idempotency, KeyPlace},
     outbox::{KeyShape, OutboxItem},
     secret::Secret,
     settle::OnAmbiguous,
@@ -19,6 +19,7 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn config(url: &str, auth: Auth) -> DestinationConfig {
     DestinationConfig {
         name: "mail".into(),
+        preset: None,
         url: url.into(),
         method: "POST".into(),
         content_type: "application/json".into(),
@@ -26,10 +27,12 @@ pub(crate) fn config(url: &str, auth: Auth) -> DestinationConfig {
         auth,
         secret: Some("mail".into()),
         idempotency: Some(Idempotency {
-            header: "Idempotency-Key".into(),
+            place: KeyPlace::Header("Idempotency-Key".into()),
             shape: KeyShape::DEFAULT,
             retention: SignedDuration::from_hours(24),
             quoted: false,
+            stores_errors: true,
+            needs: None,
         }),
         on_ambiguous: OnAmbiguous::Park,
         timeout: SignedDuration::from_secs(2),
@@ -39,7 +42,11 @@ pub(crate) fn config(url: &str, auth: Auth) -> DestinationConfig {
 }
 
 pub(crate) fn destination(config: DestinationConfig) -> Destination {
-    let (secret, _) = Secret::new("mail", "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0").unwrap();
+    destination_with(config, "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0")
+}
+
+pub(crate) fn destination_with(config: DestinationConfig, secret: &str) -> Destination {
+    let (secret, _) = Secret::new("mail", secret).unwrap();
     Destination::new(config, Some(secret), client().unwrap())
 }
 
