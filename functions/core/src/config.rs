@@ -308,9 +308,3 @@ impl DestinationConfig {
         crate::rules::request::is_form(&self.content_type)
     }
 }
-
-/// A duration as it would be written in oncehook.toml, in its largest whole unit.
-#[must_use]
-pub fn show_duration(duration: SignedDuration) -> String {
-    units::show(duration)
-}

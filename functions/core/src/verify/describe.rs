@@ -8,7 +8,7 @@ use super::{
     scheme::{Algorithm, Encoding, Scheme},
     signed::{Location, Part},
 };
-use crate::config::show_duration;
+use crate::config::show;
 
 /// A scheme in words. Empty texts and lists mean that the provider says nothing or has nothing of the kind.
 #[derive(Debug, Clone, Serialize)]
@@ -85,7 +85,7 @@ impl Scheme {
                 _ => "signature",
             },
             secret: about.secret,
-            tolerance: facts.tolerance.map(show_duration),
+            tolerance: facts.tolerance.map(show),
             signed_anew: about.signed_anew,
             id: id(&facts),
             id_signed: facts.signs_id(),
@@ -106,7 +106,7 @@ impl Scheme {
             },
             handshakes: handshakes(&facts),
             success: facts.success,
-            timeout: facts.timeout.map(show_duration),
+            timeout: facts.timeout.map(show),
             retries: about.retries,
             settings,
             setup: about.setup,
