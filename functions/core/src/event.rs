@@ -34,3 +34,64 @@ pub struct Event {
     /// Why a genuine request could not be read as an event: not JSON, or without an id. Such an event is kept as failed.
     pub defect: Option<String>,
 }
+
+impl Event {
+    /// An event whose body was stored, its data read again: JSON, or a form as providers send it. What cannot be read is
+    /// a defect; one that the event has stays.
+    #[must_use]
+    pub fn again(mut self) -> Self {
+        if self.defect.is_none() {
+            match data(&self.body, self.content_type.as_deref()) {
+                Some(data) => self.data = Arc::new(data),
+                None => self.defect = Some("the stored body cannot be read again".to_owned()),
+            }
+        }
+        self
+    }
+}
+
+/// A body as data.
+fn data(body: &[u8], content_type: Option<&str>) -> Option<Value> {
+    let essence = content_type
+        .and_then(|text| text.split(';').next())
+        .unwrap_or_default();
+    if !essence
+        .trim()
+        .eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    {
+        return serde_json::from_slice(body).ok();
+    }
+    let fields: serde_json::Map<String, Value> = form_urlencoded::parse(body)
+        .map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())))
+        .collect();
+    match fields.get("payload") {
+        Some(Value::String(payload)) => serde_json::from_str(payload).ok(),
+        _ => (!fields.is_empty()).then_some(Value::Object(fields)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_and_forms_are_read_again() {
+        let form = Some("application/x-www-form-urlencoded; charset=utf-8");
+        let big = br#"{"n":9007199254740993}"#;
+        assert_eq!(
+            data(big, Some("application/json"))
+                .map(|data| data.to_string())
+                .as_deref(),
+            Some(r#"{"n":9007199254740993}"#)
+        );
+        assert_eq!(
+            data(b"a=1&b=%20x", form),
+            Some(serde_json::json!({ "a": "1", "b": " x" }))
+        );
+        assert_eq!(
+            data(b"payload=%7B%22a%22%3A1%7D", form),
+            Some(serde_json::json!({ "a": 1 }))
+        );
+        assert_eq!(data(b"not json", None), None);
+    }
+}
