@@ -86,7 +86,7 @@ impl Storage {
             }),
             _ => bail!(
                 "`oncehook dev` is not running in {}: start it, or give the folder of a running one with --data; \
-                 for AWS set ONCEHOOK_TABLE or give --table, the output `Table` of the stack",
+                 for AWS set ONCEHOOK_TABLE or give --table, the stack's output TableName",
                 self.data.display()
             ),
         }
