@@ -23,13 +23,13 @@ fn credulous() -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let count = Arc::clone(&count);
-            std::thread::spawn(move || serve(stream, &count));
+            std::thread::spawn(move || serve(&stream, &count));
         }
     });
     url
 }
 
-fn serve(stream: TcpStream, count: &AtomicUsize) {
+fn serve(stream: &TcpStream, count: &AtomicUsize) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut head, mut length) = (String::new(), 0_u64);
     loop {
@@ -50,8 +50,9 @@ fn serve(stream: TcpStream, count: &AtomicUsize) {
         count.fetch_add(1, Ordering::SeqCst);
         "{}".to_owned()
     };
+    let mut stream = stream;
     let _gone = write!(
-        &stream,
+        stream,
         "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
     );

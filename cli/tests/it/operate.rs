@@ -442,3 +442,80 @@ async fn a_held_event_waits_for_a_release() {
     assert_eq!(dev.balance().await, 5000);
     assert_eq!(dev.json(&["events", "--held", "--json"]), json!([]));
 }
+
+/// As on AWS: a table by its name, credentials and an endpoint from the environment, nothing read that costs.
+#[test]
+fn on_aws_lists_are_read_and_a_scan_is_asked_for() {
+    let broken = CONFIG.replace("/data/object/amount_paid\" }", "/data/object/amount_piad\" }");
+    let dev = Dev::start(&broken);
+    dev.send("invoice.payment_succeeded", "evt_1");
+    dev.mail.next(Behaviour::AcceptAndDrop);
+    dev.send("invoice.voided", "evt_2");
+    dev.wait_for("evt_2", "parked");
+    dev.send("invoice.voided", "evt_3");
+    dev.wait_for("evt_3", "done");
+    let text = std::fs::read(dev.path().join(".oncehook/dev.json")).unwrap();
+    let running: Value = serde_json::from_slice(&text).unwrap();
+    let aws = |arguments: &[&str]| {
+        let mut command = command(dev.path(), arguments);
+        command
+            .env("AWS_ENDPOINT_URL_DYNAMODB", running["endpoint"].as_str().unwrap())
+            .envs([
+                ("AWS_ACCESS_KEY_ID", "x"),
+                ("AWS_SECRET_ACCESS_KEY", "x"),
+                ("AWS_REGION", "us-east-1"),
+            ])
+            .envs([
+                ("AWS_CONFIG_FILE", "none"),
+                ("AWS_SHARED_CREDENTIALS_FILE", "none"),
+            ])
+            .env("ONCEHOOK_TABLE", "oncehook")
+            .env("ONCEHOOK_URL_MAIL", dev.mail.endpoint());
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    let ids = |output: &Output, name: &str| -> Vec<String> {
+        let value: Value = serde_json::from_str(&out(output)).unwrap_or_else(|_| panic!("{}", err(output)));
+        let one = |value: &Value| value[name].as_str().unwrap().to_owned();
+        value.as_array().unwrap().iter().map(one).collect()
+    };
+    let listed = aws(&["outbox", "--json"]);
+    assert_eq!(ids(&listed, "event"), ["evt_2"]);
+    assert!(err(&listed).contains("--scan"), "{}", err(&listed));
+    let refused = aws(&["outbox", "--state", "done"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(err(&refused).contains("--scan"), "{}", err(&refused));
+    assert_eq!(
+        ids(&aws(&["outbox", "--state", "done", "--scan", "--json"]), "event"),
+        ["evt_3"]
+    );
+    assert_eq!(ids(&aws(&["events", "--json"]), "id"), ["evt_1"]);
+    assert_eq!(aws(&["events", "replay", "--ignored"]).status.code(), Some(2));
+
+    // By its id through the lists, by its key from anywhere.
+    assert_eq!(ids(&aws(&["show", "evt_2", "--json"]), "id"), ["evt_2"]);
+    let missing = aws(&["show", "evt_3"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(err(&missing).contains("--scope"), "{}", err(&missing));
+    let key = dev.json(&["show", "evt_3", "--json"])[0]["key"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(ids(&aws(&["show", &key, "--json"]), "id"), ["evt_3"]);
+    let scope = key.split('#').nth(2).unwrap().to_owned();
+    assert_eq!(
+        ids(&aws(&["show", "evt_3", "--scope", &scope, "--json"]), "id"),
+        ["evt_3"]
+    );
+
+    let unnamed = aws(&["events", "replay", "--failed"]);
+    assert_eq!(unnamed.status.code(), Some(2));
+    assert!(
+        err(&unnamed).contains("ONCEHOOK_TABLE_ACCOUNTS"),
+        "{}",
+        err(&unnamed)
+    );
+    let resent = aws(&["outbox", "resend", "--event", "evt_2", "--yes"]);
+    assert_eq!(resent.status.code(), Some(0), "{}", err(&resent));
+    assert!(err(&resent).contains("the next sweep"), "{}", err(&resent));
+    dev.wait_for("evt_2", "done");
+}
