@@ -4,6 +4,7 @@
 
 mod deliveries;
 mod report;
+mod round;
 
 use std::{net::IpAddr, path::Path, time::Duration};
 

@@ -1,6 +1,7 @@
 //! `oncehook events`: stored events as a list, or one with all that belongs to it. What changes them is in `act`.
 
 mod act;
+mod desk;
 pub(crate) mod one;
 pub(crate) mod select;
 
@@ -9,7 +10,7 @@ use std::path::Path;
 use oncehook_store::EventView;
 use serde_json::{Value, json};
 
-pub(crate) use self::act::effect;
+pub(crate) use self::desk::effect;
 use crate::{answer::Answer, configuration, output, storage::Storage};
 
 /// Arguments of `events`.
