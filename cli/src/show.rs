@@ -12,8 +12,8 @@ use crate::{answer::Answer, configuration, events, output, storage::Storage};
 #[command(after_help = "\
 Examples:
   oncehook show evt_1                                              an event by its provider's id
-  oncehook show 'event#stripe##evt_1'                              by its key, wherever it is
-  oncehook show 'event#stripe##evt_1/outbox#credit#receipt' --json one item of its outbox
+  oncehook show 'event#stripe#:live#evt_1'                         by its key, wherever it is
+  oncehook show 'event#stripe#:live#evt_1/outbox#credit#receipt'   one item of its outbox
   oncehook show evt_1 --body                                       bodies may hold personal data: asked for only
 
 On AWS an id is looked up under the namespace of each source and --scope, then in the lists.")]

@@ -89,11 +89,16 @@ impl Desk {
             (Decision::Apply(plan), _) if plan.rules.is_empty() => "no rule matches: ignore it".to_owned(),
             (Decision::Apply(plan), _) => {
                 let rule = |rule: &oncehook_core::plan::RulePlan| {
+                    let count = |number: usize, what: &str| match number {
+                        1 => format!("1 {what}"),
+                        _ => format!("{number} {what}s"),
+                    };
+                    let (updates, effects) = (rule.updates.len(), rule.effects.len());
                     format!(
-                        "{} ({} updates, {} effects)",
+                        "{} ({}, {})",
                         rule.rule,
-                        rule.updates.len(),
-                        rule.effects.len()
+                        count(updates, "update"),
+                        count(effects, "effect")
                     )
                 };
                 let rules: Vec<String> = plan.rules.iter().map(rule).collect();

@@ -177,12 +177,13 @@ pub(crate) async fn keys_of(
         {
             continue;
         }
-        let pk = event_key(
-            &source.namespace,
-            filter.scope.as_deref().unwrap_or_default(),
-            name,
-        );
-        found.extend(ledger.event_alone(&pk).await?.map(|event| event.pk));
+        // Without a scope, or with the mode alone, as Stripe's are.
+        const USUAL: [&str; 3] = ["", ":live", ":test"];
+        let given = filter.scope.as_deref();
+        for scope in given.as_ref().map_or(&USUAL[..], std::slice::from_ref) {
+            let pk = event_key(&source.namespace, scope, name);
+            found.extend(ledger.event_alone(&pk).await?.map(|event| event.pk));
+        }
     }
     if found.is_empty() && (config.is_some() || filter.source.is_some()) {
         let events = lists(ledger, config, filter, &[]).await?;
@@ -207,9 +208,12 @@ pub(crate) fn not_found(place: &Place, filter: &Filter, name: &str) -> String {
     if place.local || filter.scan || name.starts_with("event#") {
         return format!("no event `{name}` is stored here");
     }
+    let scope = match &filter.scope {
+        Some(scope) => format!("the scope `{scope}`"),
+        None => "a usual scope".to_owned(),
+    };
     format!(
-        "no event `{name}` in the lists, nor under the namespace of a source and the scope `{}`: give its --scope, its whole \
-         key event#NAMESPACE#SCOPE#ID, or --scan",
-        filter.scope.as_deref().unwrap_or_default()
+        "no event `{name}` in the lists, nor under the namespace of a configured source and {scope}: give its --scope, its \
+         whole key event#NAMESPACE#SCOPE#ID, or --scan"
     )
 }

@@ -374,7 +374,7 @@ async fn failed_ignored_and_held_events_are_applied_once_when_somebody_says_so()
     let mended = ["--config", "mended.toml", "events", "replay", "--failed"];
     let dry = dev.run(&mended);
     assert!(
-        out(&dry).contains("would: apply credit (1 updates, 1 effects)"),
+        out(&dry).contains("would: apply credit (1 update, 1 effect)"),
         "{}",
         out(&dry)
     );
@@ -493,7 +493,7 @@ fn on_aws_lists_are_read_and_a_scan_is_asked_for() {
 
     // By its id through the lists, by its key from anywhere.
     assert_eq!(ids(&aws(&["show", "evt_2", "--json"]), "id"), ["evt_2"]);
-    let missing = aws(&["show", "evt_3"]);
+    let missing = aws(&["show", "evt_3", "--scope", "acct_9"]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(err(&missing).contains("--scope"), "{}", err(&missing));
     let key = dev.json(&["show", "evt_3", "--json"])[0]["key"]
@@ -501,6 +501,11 @@ fn on_aws_lists_are_read_and_a_scan_is_asked_for() {
         .unwrap()
         .to_owned();
     assert_eq!(ids(&aws(&["show", &key, "--json"]), "id"), ["evt_3"]);
+    assert_eq!(
+        ids(&aws(&["show", "evt_3", "--json"]), "id"),
+        ["evt_3"],
+        "a usual scope"
+    );
     let scope = key.split('#').nth(2).unwrap().to_owned();
     assert_eq!(
         ids(&aws(&["show", "evt_3", "--scope", &scope, "--json"]), "id"),

@@ -1,5 +1,7 @@
 //! What people do to outbox items: one conditional write each.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 use oncehook_core::outbox::{KeyShape, OutboxState};
 use oncehook_local::faults::Fault;
@@ -334,4 +336,42 @@ async fn an_item_of_a_newer_release_is_left_alone() {
         .retry(&seen, later(90_000), &actor(), later(10))
         .await;
     assert_eq!(acting.unwrap(), Acting::Changed);
+}
+
+#[tokio::test]
+async fn an_item_reopened_while_its_event_is_let_go_keeps_it() {
+    let (world, key) = with_parked().await;
+    let seen = read(&world, &key).await;
+    world
+        .ledger
+        .retry(&seen, later(90_000), &actor(), later(2))
+        .await
+        .unwrap();
+    let (lease, item) = world.claimed(&key, later(3)).await;
+    // The settlement goes through; giving the event its expiry back takes its time.
+    world.proxy.fault("UpdateItem", Fault::Delay(Duration::ZERO));
+    for _ in 0..2 {
+        world
+            .proxy
+            .fault("UpdateItem", Fault::Delay(Duration::from_millis(1500)));
+    }
+    let reopen = async {
+        while read(&world, &key).await.state != Some(OutboxState::Done) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let seen = read(&world, &key).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        world
+            .ledger
+            .resend(&seen, &fresh(72), &actor(), later(5))
+            .await
+            .unwrap()
+    };
+    let given = done();
+    let (settling, acting) = tokio::join!(world.settle(&lease, &item, &given, later(4)), reopen);
+    assert_eq!((settling, acting), (Settling::Written, Acting::Written));
+    assert_eq!(
+        (expires(&world, "event").await, expires(&world, "body").await),
+        (None, None)
+    );
 }
