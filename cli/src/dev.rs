@@ -76,7 +76,7 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
     let database = Database::start(Some(&args.data.join("dynamodb.sqlite")))?;
     let mail = MailServer::start(None)?;
     if !args.live {
-        redirect(&mut config, &environment, &mail)?;
+        redirect(&mut config, &environment, &mail.endpoint())?;
     }
     let client = oncehook_edge::local_dynamodb(&database.endpoint());
     oncehook_store::create_table(&client, TABLE).await?;
@@ -94,6 +94,7 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         table: TABLE.to_owned(),
         url: url.clone(),
         mail: mail.endpoint(),
+        live: args.live,
     };
     running.write(&args.data)?;
     greet(&url, &config, &running);
@@ -137,7 +138,7 @@ async fn interrupted() {
 }
 
 /// Sends what would leave this machine to the fake API instead.
-fn redirect(config: &mut Config, environment: &Environment, mail: &MailServer) -> anyhow::Result<()> {
+pub(crate) fn redirect(config: &mut Config, environment: &Environment, mail: &str) -> anyhow::Result<()> {
     let remote: Vec<String> = config
         .destinations
         .iter()
@@ -149,7 +150,7 @@ fn redirect(config: &mut Config, environment: &Environment, mail: &MailServer) -
         .collect();
     for name in remote {
         config
-            .override_url(&name, &format!("{}/emails", mail.endpoint()))
+            .override_url(&name, &format!("{mail}/emails"))
             .map_err(|why| anyhow::anyhow!(why))?;
     }
     Ok(())

@@ -1,33 +1,44 @@
-//! `oncehook events`: stored events as a list, or one with all that belongs to it. Changes nothing.
+//! `oncehook events`: stored events as a list, or one with all that belongs to it. What changes them is in `act`.
 
-mod one;
+mod act;
+mod desk;
+pub(crate) mod one;
+pub(crate) mod select;
 
-use oncehook_store::{EventFilter, EventView, Outcome};
+use std::path::Path;
+
+use oncehook_store::EventView;
 use serde_json::{Value, json};
 
-use crate::{answer::Answer, output, storage::Storage};
+pub(crate) use self::desk::effect;
+use crate::{answer::Answer, configuration, output, storage::Storage};
 
 /// Arguments of `events`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   oncehook events
   oncehook events --failed                 what a rule could not be carried out for
   oncehook events evt_1                    one event: rules, body, outbox, attempts, errors
   oncehook events evt_1 --json             the same for scripts: an array, as an id may occur in several sources
-  oncehook events --table oncehook-prod    on AWS; reads the whole table")]
+  oncehook events replay --failed          what the rules of now would make of them; --yes does it
+  oncehook events replay --ignored --kind 'invoice.*'    after a rule was added
+  oncehook events replay evt_1 --release   a held event, whatever holds it
+  oncehook events --table oncehook-prod    on AWS: failed and held ones; --scan reads the whole table for the others"
+)]
 pub(crate) struct Args {
-    /// The provider's event id: shows this event alone, with all that belongs to it.
+    #[command(subcommand)]
+    act: Option<Act>,
+    /// The provider's event id, or its key: shows this event alone, with all that belongs to it.
+    #[arg(value_name = "ID|KEY")]
     id: Option<String>,
-    /// Only events of this source.
-    #[arg(long, value_name = "NAME")]
-    source: Option<String>,
-    /// Only failed events.
-    #[arg(long)]
-    failed: bool,
-    /// Only held events.
-    #[arg(long)]
-    held: bool,
+    #[command(flatten)]
+    filter: select::Filter,
+    /// The most events to list.
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    limit: usize,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -35,41 +46,55 @@ pub(crate) struct Args {
     storage: Storage,
 }
 
-/// Lists events, or shows one.
-pub(crate) async fn run(args: &Args) -> anyhow::Result<Answer> {
-    let ledger = args.storage.open().await?;
-    let filter = EventFilter {
-        source: args.source.clone(),
-        id: args.id.clone(),
-    };
-    let (mut events, _) = ledger.scan(&filter).await?;
-    if args.failed || args.held {
-        events.retain(|event| match event.record.outcome {
-            Outcome::Failed => args.failed,
-            Outcome::Held => args.held,
-            _ => false,
-        });
+/// What can be done about events.
+#[derive(Debug, clap::Subcommand)]
+enum Act {
+    /// Apply failed events with the rules of now; ignored ones after a rule was added; held ones with --release.
+    Replay(act::Again),
+    /// Take failed or held events off their lists, with a reason. They are not applied, and expire.
+    Discard(act::Args),
+}
+
+/// Lists events, shows one, or acts on them.
+pub(crate) async fn run(config: &Path, args: &Args) -> anyhow::Result<Answer> {
+    match &args.act {
+        Some(Act::Replay(args)) => return act::replay(config, args).await,
+        Some(Act::Discard(args)) => return act::discard(config, args).await,
+        None => {}
     }
+    let place = args.storage.place().await?;
+    let ledger = place.ledger(None);
+    let config = configuration::load(config).ok();
     let Some(id) = &args.id else {
+        let outcomes = args.filter.outcomes();
+        let mut events = select::by_filter(&place, &ledger, config.as_ref(), &args.filter, &outcomes).await?;
+        let more = events.len().saturating_sub(args.limit);
+        events.truncate(args.limit);
         list(&events, args.json);
+        if more > 0 {
+            output::note(format!("and {more} more: narrow it down, or raise --limit"));
+        }
+        if outcomes.is_empty() && !place.local && !args.filter.scan {
+            output::note("all other events stand in no list: --scan reads the whole table for them");
+        }
         return Ok(Answer::Yes);
     };
     let mut details = Vec::new();
-    for event in &events {
-        details.extend(ledger.event(&event.pk).await?);
+    for pk in select::keys_of(&place, &ledger, config.as_ref(), &args.filter, id).await? {
+        details.extend(ledger.event(&pk).await?);
     }
     if args.json {
         output::json(
             &details
                 .iter()
-                .map(|(event, outbox)| one::to_json(event, outbox))
+                .map(|(event, outbox)| one::to_json(event, outbox, true))
                 .collect(),
         );
     } else if details.is_empty() {
-        output::note(format!("no event `{id}` is stored here"));
+        output::note(select::not_found(&place, &args.filter, id));
     } else {
         for (event, outbox) in &details {
-            one::show(event, outbox);
+            one::show(event, outbox, true);
         }
     }
     Ok(Answer::from_bool(!details.is_empty()))
@@ -125,6 +150,8 @@ fn summary(event: &EventView) -> Value {
         "outcome": event.record.outcome.as_str(),
         "reason": event.record.reason,
         "rules": event.record.rules.iter().map(rule).collect::<Vec<_>>(),
+        "expires_at": event.expires_at.map(|at| at.to_string()),
+        "acts": crate::outbox::acts_json(&event.acts),
         "key": event.pk,
     })
 }

@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "a command line reads its environment")]
 
 mod answer;
+mod audit;
 mod check;
 mod completions;
 mod configuration;
@@ -16,6 +17,7 @@ mod destinations;
 mod dev;
 mod event;
 mod events;
+mod operate;
 mod outbox;
 mod output;
 mod plan;
@@ -25,10 +27,12 @@ mod running;
 mod secret;
 mod secrets;
 mod send;
+mod show;
 mod signing;
 mod sources;
 mod storage;
 mod verify;
+mod when;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -67,12 +71,16 @@ enum Command {
     Event(event::Args),
     /// Show what the rules would do with an event, without writing anything.
     Plan(plan::Args),
-    /// Show stored events, or one with all that belongs to it.
+    /// Show stored events, or replay those that have not taken effect.
     Events(events::Args),
-    /// Show effects: waiting, delivered, parked, dead.
+    /// Show effects: waiting, delivered, parked, dead; retry, resend or discard them.
     Outbox(outbox::Args),
     /// Show which APIs have a preset, and what is known of one.
     Destinations(destinations::Args),
+    /// Show one event or outbox item with all that belongs to it.
+    Show(show::Args),
+    /// Find out what duplicates, races and forgeries do at any webhook endpoint of yours.
+    Audit(audit::Args),
     /// Find every mistake in the configuration.
     Check(check::Args),
     /// Set, list and drop the secrets of a deployed stack.
@@ -109,9 +117,11 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Send(args) => send::run(config, &args).await,
         Command::Event(args) => event::run(config, &args).await,
         Command::Plan(args) => plan::run(config, &args),
-        Command::Events(args) => events::run(&args).await,
-        Command::Outbox(args) => outbox::run(&args).await,
         Command::Destinations(args) => destinations::run(&args),
+        Command::Events(args) => events::run(config, &args).await,
+        Command::Outbox(args) => outbox::run(config, &args).await,
+        Command::Show(args) => show::run(config, &args).await,
+        Command::Audit(args) => audit::run(config, &args).await,
         Command::Check(args) => check::run(config, &args),
         Command::Secret(args) => secret::run(config, args).await,
         Command::Sources(args) => sources::run(&args),

@@ -35,6 +35,15 @@ const LONGEST: usize = 64 * 1024;
 
 /// Posts a body.
 pub(crate) async fn post(url: &str, headers: &HeaderMap, body: Bytes) -> anyhow::Result<Answer> {
+    call(Method::POST, url, headers, body).await
+}
+
+/// Asks for what is there.
+pub(crate) async fn get(url: &str) -> anyhow::Result<Answer> {
+    call(Method::GET, url, &HeaderMap::new(), Bytes::new()).await
+}
+
+async fn call(method: Method, url: &str, headers: &HeaderMap, body: Bytes) -> anyhow::Result<Answer> {
     let uri: Uri = url.parse().with_context(|| format!("`{url}` is not a URL"))?;
     let secure = match uri.scheme_str() {
         Some("http") => false,
@@ -42,7 +51,7 @@ pub(crate) async fn post(url: &str, headers: &HeaderMap, body: Bytes) -> anyhow:
         _ => bail!("`{url}` is not an http or https URL"),
     };
     let mut request = Request::new(Full::new(body));
-    *request.method_mut() = Method::POST;
+    *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = headers.clone();
     let answer = async {

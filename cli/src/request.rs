@@ -58,6 +58,16 @@ pub(crate) struct Prepared {
     pub(crate) kind: String,
 }
 
+impl Prepared {
+    /// The URL to post to.
+    pub(crate) fn url(&self, url: &str) -> String {
+        match &self.query {
+            Some(query) => format!("{url}{}{query}", if url.contains('?') { '&' } else { '?' }),
+            None => url.to_owned(),
+        }
+    }
+}
+
 /// A request of a source, signed `options.age` before `now`.
 ///
 /// # Errors

@@ -23,6 +23,9 @@ pub(crate) struct Running {
     /// The built-in fake mail API.
     #[serde(default)]
     pub(crate) mail: String,
+    /// Whether destinations are called as configured, not the fake API.
+    #[serde(default)]
+    pub(crate) live: bool,
 }
 
 impl Running {

@@ -65,10 +65,7 @@ pub(crate) async fn run(config: &Path, args: &Args) -> anyhow::Result<Answer> {
             .map_or_else(|_| default(), |running| running.webhook(&args.source))
     });
     let prepared = request::prepare(source, &args.kind, &args.options, SystemClock.now())?;
-    let url = match &prepared.query {
-        Some(query) => format!("{url}{}{query}", if url.contains('?') { '&' } else { '?' }),
-        None => url,
-    };
+    let url = prepared.url(&url);
     if args.print_curl {
         output::line(curl::command(&url, &prepared.headers, &prepared.body)?);
         return Ok(Answer::Yes);

@@ -1,20 +1,21 @@
-//! Which database `events` and `outbox` read: that of a running `oncehook dev`, or the one on AWS.
+//! Which database commands work on: that of a running `oncehook dev`, or the one on AWS.
 //!
-//! Reads only; it creates and changes nothing.
+//! Creates and changes nothing itself.
 
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use http::Uri;
+use oncehook_core::config::Config;
 use oncehook_edge::Environment;
-use oncehook_store::Ledger;
+use oncehook_store::{Ledger, Queue};
 use tokio::net::TcpStream;
 
 use crate::running::{DIRECTORY, Running};
 
-/// Where to read.
+/// Where the events are.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Where to read")]
+#[command(next_help_heading = "Where the events are")]
 pub(crate) struct Storage {
     /// A DynamoDB endpoint [default: the running `oncehook dev`, or AWS if a table is given].
     #[arg(long, value_name = "URL")]
@@ -37,48 +38,100 @@ impl Storage {
         }
     }
 
-    /// The ledger.
+    /// The ledger, for reading.
     ///
     /// # Errors
     /// When nothing answers there; says what to do.
     pub(crate) async fn open(&self) -> anyhow::Result<Ledger> {
+        Ok(self.place().await?.ledger(None))
+    }
+
+    /// The database, and whose it is.
+    ///
+    /// # Errors
+    /// When nothing answers there; says what to do.
+    pub(crate) async fn place(&self) -> anyhow::Result<Place> {
         let set = |name: &str| {
             Environment::process()
                 .get(name)
                 .filter(|value| !value.trim().is_empty())
         };
         let table = self.table.clone().or_else(|| set("ONCEHOOK_TABLE"));
+        let running = Running::read(&self.data);
         if let Some(endpoint) = &self.endpoint {
             if !answers(endpoint).await {
                 bail!("nothing answers at {endpoint}");
             }
-            return Ok(local(
-                endpoint,
-                table.unwrap_or_else(|| crate::dev::TABLE.to_owned()),
-            ));
+            return Ok(Place {
+                client: oncehook_edge::local_dynamodb(endpoint),
+                table: table.unwrap_or_else(|| crate::dev::TABLE.to_owned()),
+                local: true,
+                dev: running.ok().filter(|running| running.endpoint == *endpoint),
+            });
         }
         if let Some(table) = table {
-            let client = aws_sdk_dynamodb::Client::new(&oncehook_edge::aws().await);
-            return Ok(ledger(client, table));
+            return Ok(Place {
+                client: aws_sdk_dynamodb::Client::new(&aws().await),
+                table,
+                local: false,
+                dev: None,
+            });
         }
-        match Running::read(&self.data) {
-            Ok(running) if answers(&running.endpoint).await => Ok(local(&running.endpoint, running.table)),
+        match running {
+            Ok(running) if answers(&running.endpoint).await => Ok(Place {
+                client: oncehook_edge::local_dynamodb(&running.endpoint),
+                table: running.table.clone(),
+                local: true,
+                dev: Some(running),
+            }),
             _ => bail!(
                 "`oncehook dev` is not running in {}: start it, or give the folder of a running one with --data; \
-                 for AWS set ONCEHOOK_TABLE or give --table",
+                 for AWS set ONCEHOOK_TABLE or give --table, the stack's output TableName",
                 self.data.display()
             ),
         }
     }
 }
 
-fn local(endpoint: &str, table: String) -> Ledger {
-    ledger(oncehook_edge::local_dynamodb(endpoint), table)
+/// A database that answers, and whose it is.
+pub(crate) struct Place {
+    client: aws_sdk_dynamodb::Client,
+    table: String,
+    /// On this machine: reading all of it costs nothing.
+    pub(crate) local: bool,
+    /// That of this `oncehook dev`.
+    pub(crate) dev: Option<Running>,
 }
 
-/// For reading alone the user's tables and the number of shards do not matter.
-fn ledger(client: aws_sdk_dynamodb::Client, table: String) -> Ledger {
-    Ledger::new(client, table, Default::default(), 1)
+impl Place {
+    /// The ledger. Acts need the configuration, for the user's tables and the shards; reading does not.
+    pub(crate) fn ledger(&self, config: Option<&Config>) -> Ledger {
+        let tables = config.map(|config| Environment::process().tables(config));
+        Ledger::new(
+            self.client.clone(),
+            self.table.clone(),
+            tables.unwrap_or_default(),
+            config.map_or(1, |config| config.shards),
+        )
+    }
+
+    /// What wakes the drain there at once, if its queue is named; a sweep does it otherwise.
+    pub(crate) async fn queue(&self) -> Option<Queue> {
+        let url = Environment::process().get("ONCEHOOK_QUEUE_URL");
+        let url = url.filter(|url| !self.local && !url.trim().is_empty())?;
+        let client = aws_sdk_sqs::Client::new(&aws().await);
+        Some(Queue::Sqs { client, url })
+    }
+}
+
+/// As functions call AWS, with more patience: a person's line may be slow.
+async fn aws() -> aws_config::SdkConfig {
+    let patient = aws_config::timeout::TimeoutConfig::builder()
+        .connect_timeout(Duration::from_secs(5))
+        .operation_attempt_timeout(Duration::from_secs(15))
+        .build();
+    let config = oncehook_edge::aws().await;
+    config.into_builder().timeout_config(patient).build()
 }
 
 pub(crate) async fn answers(endpoint: &str) -> bool {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{outbox, output};
 
 /// For scripts.
-pub(super) fn to_json(event: &EventView, outbox: &[OutboxView]) -> Value {
+pub(crate) fn to_json(event: &EventView, outbox: &[OutboxView], with_body: bool) -> Value {
     let mut value = super::summary(event);
     let response = event
         .record
@@ -14,13 +14,22 @@ pub(super) fn to_json(event: &EventView, outbox: &[OutboxView]) -> Value {
         .as_deref()
         .map(|text| output::body_json(text.as_bytes()));
     value["response"] = response.unwrap_or_default();
-    value["body"] = event.body.as_deref().map(output::body_json).unwrap_or_default();
-    value["outbox"] = json!(outbox.iter().map(outbox::to_json).collect::<Vec<_>>());
+    let item = |view: &OutboxView| {
+        let mut item = outbox::to_json(view);
+        if !with_body && let Some(request) = item["request"].as_object_mut() {
+            request.remove("body");
+        }
+        item
+    };
+    value["outbox"] = json!(outbox.iter().map(item).collect::<Vec<_>>());
+    if with_body {
+        value["body"] = event.body.as_deref().map(output::body_json).unwrap_or_default();
+    }
     value
 }
 
 /// For people.
-pub(super) fn show(event: &EventView, outbox: &[OutboxView]) {
+pub(crate) fn show(event: &EventView, outbox: &[OutboxView], with_body: bool) {
     let record = &event.record;
     output::line(format!(
         "{} {} of {}: {}",
@@ -34,8 +43,12 @@ pub(super) fn show(event: &EventView, outbox: &[OutboxView]) {
         ("occurred", event.occurred_at.clone()),
         ("received", record.received_at.map(output::time)),
         ("answered", record.response.clone()),
+        ("expires", event.expires_at.map(output::time)),
         ("key", Some(event.pk.clone())),
     ]);
+    for act in &event.acts {
+        output::line(format!("  {}", outbox::act_line(act)));
+    }
     output::line("\nrules");
     if record.rules.is_empty() {
         output::line("  none");
@@ -51,7 +64,10 @@ pub(super) fn show(event: &EventView, outbox: &[OutboxView]) {
         output::line("  nothing");
     }
     for view in outbox {
-        outbox::show(view);
+        outbox::show(view, with_body);
+    }
+    if !with_body {
+        return;
     }
     output::line("\nbody");
     let body = event

@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 
+mod audit;
 mod check;
 mod offline;
+mod operate;
 mod running;
 mod secret;
 mod sources;

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::verify::Scheme;
+
 /// One event of a provider: the unit that takes effect once.
 #[derive(Debug, Clone)]
 pub struct Event {
@@ -33,4 +35,19 @@ pub struct Event {
     pub data: Arc<Value>,
     /// Why a genuine request could not be read as an event: not JSON, or without an id. Such an event is kept as failed.
     pub defect: Option<String>,
+}
+
+impl Event {
+    /// An event whose body was stored, its data read again as the scheme reads it. What cannot be read is a defect; one
+    /// that the event has stays.
+    #[must_use]
+    pub fn again(mut self, scheme: &Scheme) -> Self {
+        if self.defect.is_none() {
+            match scheme.data(&self.body, self.content_type.as_deref()) {
+                Ok(data) => self.data = Arc::new(data),
+                Err(why) => self.defect = Some(format!("the stored body cannot be read again: {why}")),
+            }
+        }
+        self
+    }
 }

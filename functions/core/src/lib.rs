@@ -9,6 +9,7 @@ pub mod config;
 pub mod decide;
 pub mod decimal;
 pub mod event;
+pub mod operate;
 pub mod outbox;
 pub mod plan;
 pub mod preset;

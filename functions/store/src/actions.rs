@@ -17,6 +17,7 @@ use crate::{
     ledger::Ledger,
     queue::Wakeup,
     record::{Outcome, RuleResult},
+    replay::Again,
     row,
 };
 
@@ -57,6 +58,8 @@ pub(crate) struct Stored<'a> {
     pub(crate) reason: Option<&'a str>,
     pub(crate) rules: &'a [RuleResult],
     pub(crate) response: Option<&'a str>,
+    /// The event is stored already: this replaces it.
+    pub(crate) again: Option<&'a Again<'a>>,
 }
 
 impl Ledger {

@@ -18,6 +18,7 @@ use crate::{
     queue::Wakeup,
     reasons::Verdict,
     record::{Outcome, Record, RuleResult},
+    replay::Again,
 };
 
 /// How long an event is kept.
@@ -67,13 +68,23 @@ impl Ledger {
     /// # Errors
     /// When nothing was committed; see [`CommitError`] for what to answer.
     pub async fn commit(&self, commit: Commit<'_>) -> Result<Committed, CommitError> {
+        self.commit_as(commit, None).await
+    }
+
+    /// Commits an event, or one that is stored already once more. What is stored is replaced only by what takes effect:
+    /// a failure then is [`CommitError::NotNow`], and nothing is written.
+    pub(crate) async fn commit_as(
+        &self,
+        commit: Commit<'_>,
+        again: Option<&Again<'_>>,
+    ) -> Result<Committed, CommitError> {
         let commit_id = Uuid::new_v4().to_string();
         let nothing = Plan::default();
         let (plan, mut attempt) = first_attempt(commit.decision, &nothing);
         let mut tries: u32 = 0;
         loop {
             tries += 1;
-            let (places, writes, mut record) = self.build(&commit, &commit_id, plan, &attempt)?;
+            let (places, writes, mut record) = self.build(&commit, again, &commit_id, plan, &attempt)?;
             let verdict = match tokio::time::timeout_at(commit.deadline, self.write(&places, writes)).await {
                 Ok(None) => return Ok(Committed::New(record)),
                 Ok(Some(verdict)) => verdict,
@@ -96,6 +107,9 @@ impl Ledger {
                     });
                 }
                 Verdict::Again(detail) => pause(commit.deadline, tries, detail).await?,
+                Verdict::Fail(reason) | Verdict::Hold(reason) if again.is_some() => {
+                    return Err(CommitError::NotNow(reason));
+                }
                 Verdict::Skip(rules) => attempt.skipped.extend(rules),
                 Verdict::Fail(reason) if attempt.outcome != Outcome::Failed => {
                     attempt.alone(Outcome::Failed, reason);
@@ -114,6 +128,7 @@ impl Ledger {
     fn build(
         &self,
         commit: &Commit<'_>,
+        again: Option<&Again<'_>>,
         commit_id: &str,
         plan: &Plan,
         attempt: &Attempt,
@@ -148,11 +163,12 @@ impl Ledger {
             reason: attempt.reason.as_deref(),
             rules: &rules,
             response: response.as_deref(),
+            again,
         };
         let mut actions = self.event_actions(&stored)?;
         let mut wakeups: Vec<Wakeup> = Vec::new();
         if !alone {
-            if !commit.event.id_signed {
+            if !commit.event.id_signed && !again.is_some_and(|again| again.release) {
                 actions.push(self.body_guard(&stored));
             }
             let kept = plan
@@ -175,7 +191,7 @@ impl Ledger {
             reason: attempt.reason.clone(),
             rules,
             response,
-            received_at: Some(commit.now),
+            received_at: again.map_or(Some(commit.now), |again| again.stored.record.received_at),
             wakeups,
         };
         Ok((places, writes, record))

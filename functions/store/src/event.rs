@@ -7,12 +7,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     actions::{Action, Place, Stored, put},
+    acts,
     attr::{self, Item},
     body,
     error::CommitError,
     keys::{self, BODY_SK, EVENT_SK, VERSION},
     ledger::Ledger,
     record::{Outcome, store_rules},
+    replay::Again,
 };
 
 impl Ledger {
@@ -59,18 +61,19 @@ impl Ledger {
             record.extend(body);
         }
         // A failed event is healed by a plan that works; one that fails again changes nothing.
-        let mut record = self
-            .put(record)
-            .condition_expression(if outcome == Outcome::Failed {
-                "attribute_not_exists(pk)"
-            } else {
-                "attribute_not_exists(pk) OR (outcome = :failed AND v <= :v)"
-            });
-        if outcome != Outcome::Failed {
-            record = record
+        // A person's replay replaces exactly the record that the person saw.
+        let record = self.put(record);
+        let record = match (stored.again, outcome) {
+            (Some(again), _) => record
+                .condition_expression("commit_id = :seen AND v <= :v")
+                .expression_attribute_values(":seen", attr::s(&again.stored.commit_id))
+                .expression_attribute_values(":v", attr::n(VERSION)),
+            (None, Outcome::Failed) => record.condition_expression("attribute_not_exists(pk)"),
+            (None, _) => record
+                .condition_expression("attribute_not_exists(pk) OR (outcome = :failed AND v <= :v)")
                 .expression_attribute_values(":failed", attr::s(Outcome::Failed.as_str()))
-                .expression_attribute_values(":v", attr::n(VERSION));
-        }
+                .expression_attribute_values(":v", attr::n(VERSION)),
+        };
         actions.insert(
             0,
             Action {
@@ -140,6 +143,15 @@ fn record_item(stored: &Stored<'_>, pk: &str) -> Item {
     for (name, value) in optional {
         if let Some(value) = value {
             item.insert(name.to_owned(), attr::s(value));
+        }
+    }
+    if event.defect.is_some() {
+        item.insert("defect".to_owned(), AttributeValue::Bool(true));
+    }
+    if let Some(Again { stored, act, .. }) = stored.again {
+        item.insert("acts".to_owned(), acts::with(&stored.acts, act));
+        if let Some(at) = stored.record.received_at {
+            item.insert("received_at".to_owned(), attr::millis(at));
         }
     }
     item

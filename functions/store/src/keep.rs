@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A kept event that is let go after its expiry is still there for so long, for people who look.
-const LEFT: SignedDuration = SignedDuration::from_hours(24);
+pub(crate) const LEFT: SignedDuration = SignedDuration::from_hours(24);
 
 impl Ledger {
     /// Keeps the event of an open item that has been due for long, whatever holds the item up: a pause without end, a
@@ -79,8 +79,9 @@ impl Ledger {
                 .table_name(&self.table)
                 .key("pk", attr::s(&key.pk))
                 .key("sk", attr::s(sk))
-                .update_expression("REMOVE expires_at")
-                .condition_expression("attribute_exists(pk)");
+                .update_expression("REMOVE expires_at ADD keeps :one")
+                .condition_expression("attribute_exists(pk)")
+                .expression_attribute_values(":one", attr::n(1));
             TransactWriteItem::builder().update(build(update.build())).build()
         };
         let mut writes = vec![
@@ -164,23 +165,37 @@ impl Ledger {
                 _ => continue,
             };
             let at = expiry.max((now + LEFT).as_second());
-            let set = attr::item([(":at", attr::n(at))]);
-            self.touch(item, "SET expires_at = :at", set).await?;
+            self.expire(item, at).await?;
         }
         Ok(())
     }
 
+    /// Gives an event or body its expiry back, unless somebody has taken it off since it was read: then an item is open
+    /// once more, and its settlement will see to it.
+    async fn expire(&self, item: &Item, at: i64) -> Result<(), StoreError> {
+        let mut values = attr::item([(":at", attr::n(at))]);
+        let unchanged = match item.get("keeps") {
+            Some(keeps) => {
+                values.insert(":keeps".to_owned(), keeps.clone());
+                "attribute_exists(pk) AND keeps = :keeps"
+            }
+            None => "attribute_exists(pk) AND attribute_not_exists(keeps)",
+        };
+        let update = Update::builder()
+            .table_name(&self.table)
+            .set_key(Some(key_of(item)))
+            .update_expression("SET expires_at = :at")
+            .condition_expression(unchanged)
+            .set_expression_attribute_values(Some(values));
+        self.update_alone(build(update.build())).await.map(|_| ())
+    }
+
     /// Changes an item that must still be there.
     async fn touch(&self, item: &Item, update: &str, values: Item) -> Result<(), StoreError> {
-        let key = item
-            .iter()
-            .filter(|(name, _)| matches!(name.as_str(), "pk" | "sk"))
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
         self.client
             .update_item()
             .table_name(&self.table)
-            .set_key(Some(key))
+            .set_key(Some(key_of(item)))
             .update_expression(update)
             .condition_expression("attribute_exists(pk)")
             .set_expression_attribute_values(Some(values))
@@ -189,6 +204,13 @@ impl Ledger {
             .map(|_| ())
             .map_err(|error| StoreError::from_sdk("let go", &error))
     }
+}
+
+fn key_of(item: &Item) -> Item {
+    let names = ["pk", "sk"].into_iter();
+    names
+        .filter_map(|name| Some((name.to_owned(), item.get(name)?.clone())))
+        .collect()
 }
 
 fn sk(item: &Item) -> String {

@@ -37,6 +37,19 @@ impl OutboxKey {
         }
     }
 
+    /// A key as it shows itself: `event#.../outbox#rule#effect`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let at = text.rfind("/outbox#").filter(|_| text.starts_with("event#"))?;
+        Some(Self::from_parts(&text[..at], &text[at + 1..]))
+    }
+
+    /// Its two parts: the event's key, and the item's within it.
+    #[must_use]
+    pub fn parts(&self) -> (&str, &str) {
+        (&self.pk, &self.sk)
+    }
+
     /// A key from its two parts, as [`Display`](fmt::Display) and the command line show them.
     #[must_use]
     pub fn from_parts(pk: &str, sk: &str) -> Self {
@@ -48,7 +61,22 @@ impl OutboxKey {
 }
 
 pub(crate) fn event_pk(event: &Event) -> String {
-    join("event", &[&event.namespace, &event.scope, &event.id])
+    event_key(&event.namespace, &event.scope, &event.id)
+}
+
+/// The partition key of an event: `event#namespace#scope#id`.
+#[must_use]
+pub fn event_key(namespace: &str, scope: &str, id: &str) -> String {
+    join("event", &[namespace, scope, id])
+}
+
+/// The parts of an event's key, if none of them was too long to be kept.
+pub(crate) fn event_parts(pk: &str) -> Option<(String, String, String)> {
+    let parts: Vec<&str> = pk.strip_prefix("event#")?.split('#').collect();
+    let [namespace, scope, id] = parts[..] else {
+        return None;
+    };
+    Some((unescape(namespace)?, unescape(scope)?, unescape(id)?))
 }
 
 pub(crate) fn once_pk(key: &str) -> String {
@@ -107,6 +135,11 @@ fn escape(part: &str) -> String {
     escaped
 }
 
+/// The part again; none for a digest.
+fn unescape(part: &str) -> Option<String> {
+    (!part.starts_with("%s")).then(|| part.replace("%23", "#").replace("%25", "%"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -117,6 +150,12 @@ mod tests {
         #[test]
         fn two_different_ids_never_share_a_key(a in "[a%#:0-9s]{0,6}", b in "[a%#:0-9s]{0,6}", c in "[a%#:0-9s]{0,6}", d in "[a%#:0-9s]{0,6}") {
             prop_assert_eq!(join("event", &[&a, &b]) == join("event", &[&c, &d]), (a, b) == (c, d));
+        }
+
+        #[test]
+        fn the_parts_of_a_key_come_back(a in "[a%#:0-9s]{0,6}", b in "[a%#235s]{0,6}", c in "[a%#:0-9s]{0,6}") {
+            let key = event_key(&a, &b, &c);
+            prop_assert_eq!(event_parts(&key), Some((a, b, c)));
         }
 
         #[test]

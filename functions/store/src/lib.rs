@@ -5,6 +5,7 @@
 //! beyond the deadline it is given.
 
 mod actions;
+mod acts;
 mod answer;
 mod attr;
 mod body;
@@ -15,24 +16,31 @@ mod event;
 mod keep;
 mod keys;
 mod ledger;
+mod lists;
+mod operate;
 mod pause;
 mod queue;
 mod read;
 mod reasons;
 mod record;
+mod replay;
 mod row;
 mod schema;
 mod settle;
 mod work;
 
+pub use acts::{Act, Actor};
 pub use claim::{Claim, Lease};
 pub use commit::{Commit, Committed, Keep};
 pub use error::{CommitError, StoreError};
-pub use keys::{OutboxKey, VERSION};
+pub use keys::{OutboxKey, VERSION, event_key};
 pub use ledger::Ledger;
+pub use lists::{List, Mark, Page};
+pub use operate::{Acting, Fresh, StoredItem};
 pub use queue::{Queue, QueueError, Wakeup, WakeupError};
 pub use read::{EventFilter, EventView, OutboxView};
 pub use record::{Outcome, Record, RuleResult};
+pub use replay::{Replay, Replayed};
 pub use schema::create_table;
 pub use settle::Settling;
 pub use work::Due;

@@ -9,11 +9,13 @@ use oncehook_core::outbox::OutboxItem;
 use serde_json::Value;
 
 use crate::{
+    acts::{self, Act},
     attr::{self, Item},
     body, claim,
     error::StoreError,
     keys::{BODY_SK, EVENT_SK, OutboxKey},
     ledger::Ledger,
+    operate::StoredItem,
     record::Record,
 };
 
@@ -24,6 +26,16 @@ pub struct EventView {
     pub pk: String,
     /// Its source.
     pub source: String,
+    /// The first part of its identity.
+    pub namespace: String,
+    /// The second part: what makes the provider's id unique.
+    pub scope: String,
+    /// Whose event it is.
+    pub tenant: String,
+    /// Whether the signature covers the id.
+    pub id_signed: bool,
+    /// The request's content type.
+    pub content_type: Option<String>,
     /// The provider's id.
     pub id: String,
     /// The event type.
@@ -36,6 +48,12 @@ pub struct EventView {
     pub body: Option<Vec<u8>>,
     /// When it goes; absent while a person must see it, or one of its effects is still open after long.
     pub expires_at: Option<Timestamp>,
+    /// What people did to it, oldest first.
+    pub acts: Vec<Act>,
+    /// Whether it stands in the list of its outcome; false for a failed or held one that somebody discarded.
+    pub listed: bool,
+    pub(crate) commit_id: String,
+    pub(crate) defect: bool,
 }
 
 /// An outbox item as stored.
@@ -47,12 +65,20 @@ pub struct OutboxView {
     pub state: String,
     /// The event's id.
     pub event_id: String,
+    /// The event's type.
+    pub kind: String,
     /// When it is due, or since when it is on its list.
     pub at: Option<Timestamp>,
     /// Why it is parked or dead.
     pub reason: Option<String>,
     /// What the last attempt met.
     pub last_error: Option<String>,
+    /// How long somebody holds it.
+    pub lease_until: Option<Timestamp>,
+    /// When it was delivered or discarded.
+    pub done_at: Option<Timestamp>,
+    /// What people did to it, oldest first.
+    pub acts: Vec<Act>,
     /// The item.
     pub item: OutboxItem,
 }
@@ -127,6 +153,20 @@ impl Ledger {
         Ok((events, outbox))
     }
 
+    /// Every outbox item: reads the whole table, as [`scan`](Self::scan) does.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn scan_items(&self) -> Result<Vec<StoredItem>, StoreError> {
+        let items = self.all(&self.table, "scan").await?;
+        let outbox = |item: &Item| attr::text(item, "sk").is_some_and(|sk| sk.starts_with("outbox#"));
+        Ok(items
+            .into_iter()
+            .filter(outbox)
+            .filter_map(StoredItem::load)
+            .collect())
+    }
+
     /// The rows of one of the user's own tables, numbers exact: for local inspection and tests.
     ///
     /// # Errors
@@ -172,20 +212,29 @@ fn is(item: &Item, sk: &str) -> bool {
         && attr::text(item, "pk").is_some_and(|pk| pk.starts_with("event#"))
 }
 
-fn event_view(item: &Item, body: Option<Vec<u8>>) -> Option<EventView> {
+pub(crate) fn event_view(item: &Item, body: Option<Vec<u8>>) -> Option<EventView> {
     Some(EventView {
         pk: attr::text(item, "pk")?,
         source: attr::text(item, "source")?,
+        namespace: attr::text(item, "namespace").unwrap_or_default(),
+        scope: attr::text(item, "scope").unwrap_or_default(),
+        tenant: attr::text(item, "tenant").unwrap_or_default(),
+        id_signed: attr::flag(item, "id_signed"),
+        content_type: attr::text(item, "content_type"),
         id: attr::text(item, "event_id")?,
         kind: attr::text(item, "kind")?,
         occurred_at: attr::text(item, "occurred_at"),
         record: Record::load(item),
         body,
         expires_at: attr::number(item, "expires_at").and_then(|at| Timestamp::from_second(at).ok()),
+        acts: acts::load(item),
+        listed: item.contains_key("work"),
+        commit_id: attr::text(item, "commit_id").unwrap_or_default(),
+        defect: attr::flag(item, "defect"),
     })
 }
 
-fn outbox_view(item: &Item) -> Option<OutboxView> {
+pub(crate) fn outbox_view(item: &Item) -> Option<OutboxView> {
     Some(OutboxView {
         key: OutboxKey {
             pk: attr::text(item, "pk")?,
@@ -193,9 +242,13 @@ fn outbox_view(item: &Item) -> Option<OutboxView> {
         },
         state: attr::text(item, "state")?,
         event_id: attr::text(item, "event_id")?,
+        kind: attr::text(item, "kind").unwrap_or_default(),
         at: attr::time(item, "work_at"),
         reason: attr::text(item, "reason"),
         last_error: attr::text(item, "last_error"),
+        lease_until: attr::time(item, "lease_until"),
+        done_at: attr::time(item, "done_at"),
+        acts: acts::load(item),
         item: claim::load(item)?,
     })
 }

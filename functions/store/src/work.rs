@@ -25,6 +25,9 @@ pub struct Due {
 /// How many items one query asks for: a small answer within its second, whatever the limit.
 const PAGE: i32 = 100;
 
+/// Where the destinations are noted.
+const REGISTRY: (&str, &str) = ("registry", "destinations");
+
 impl Ledger {
     /// Open items of one destination and shard that were due before then, oldest first, at most `limit`, read in pages.
     ///
@@ -76,26 +79,12 @@ impl Ledger {
         destinations: &[String],
         shards: u32,
     ) -> Result<BTreeMap<String, u32>, StoreError> {
-        let key = [("pk", attr::s("registry")), ("sk", attr::s("destinations"))];
-        let read = self
-            .client
-            .get_item()
-            .table_name(&self.table)
-            .set_key(Some(attr::item(key.clone())))
-            .consistent_read(true)
-            .send()
-            .await
-            .map_err(|error| StoreError::from_sdk("register", &error))?;
-        let stored = read.item.unwrap_or_default();
-        let mut known: BTreeMap<String, u32> = stored
-            .get("shards")
-            .and_then(|shards| shards.as_m().ok())
-            .map(|map| {
-                map.keys()
-                    .filter_map(|name| Some((name.clone(), attr::number(map, name)?)))
-                    .collect()
-            })
+        let key = [("pk", attr::s(REGISTRY.0)), ("sk", attr::s(REGISTRY.1))];
+        let stored = self
+            .get(REGISTRY.0, REGISTRY.1, "register")
+            .await?
             .unwrap_or_default();
+        let mut known = registered(&stored);
         let before = known.clone();
         for name in destinations {
             let entry = known.entry(name.clone()).or_default();
@@ -105,6 +94,15 @@ impl Ledger {
             self.write_registry(attr::item(key), &stored, &known).await?;
         }
         Ok(known)
+    }
+
+    /// All destinations that a sweep ever noted, with their shards. Writes nothing.
+    ///
+    /// # Errors
+    /// When the database is busy or refuses.
+    pub async fn destinations(&self) -> Result<BTreeMap<String, u32>, StoreError> {
+        let stored = self.get(REGISTRY.0, REGISTRY.1, "destinations").await?;
+        Ok(registered(&stored.unwrap_or_default()))
     }
 
     async fn write_registry(
@@ -143,6 +141,16 @@ impl Ledger {
             Err(error) => Err(StoreError::from_sdk("register", &error)),
         }
     }
+}
+
+fn registered(stored: &Item) -> BTreeMap<String, u32> {
+    let map = stored.get("shards").and_then(|shards| shards.as_m().ok());
+    let shards = |map: &Item| {
+        map.keys()
+            .filter_map(|name| Some((name.clone(), attr::number(map, name)?)))
+            .collect()
+    };
+    map.map(shards).unwrap_or_default()
 }
 
 fn due(item: &Item, destination: &str) -> Option<Due> {

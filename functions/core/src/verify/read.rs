@@ -171,13 +171,27 @@ impl Source {
 
 /// The body as JSON. `outer` leaves what is within a field as it is.
 pub(super) fn body(content: Content, request: &SignedRequest, outer: bool) -> Result<Value, String> {
+    data(
+        content,
+        &request.body,
+        request.header("content-type").as_deref(),
+        outer,
+    )
+}
+
+pub(super) fn data(
+    content: Content,
+    body: &[u8],
+    content_type: Option<&str>,
+    outer: bool,
+) -> Result<Value, String> {
     let no_form = || "the body is not a form with text or JSON in it".to_owned();
-    let is_form = form::is_form(request.header("content-type").as_deref());
+    let is_form = form::is_form(content_type);
     match content {
-        Content::JsonOrPayload if is_form => form::parse(&request.body).ok_or_else(no_form),
-        Content::JsonOrForm if is_form => form::fields(&request.body).ok_or_else(no_form),
+        Content::JsonOrPayload if is_form => form::parse(body).ok_or_else(no_form),
+        Content::JsonOrForm if is_form => form::fields(body).ok_or_else(no_form),
         Content::Braintree => {
-            let fields = form::fields(&request.body).ok_or_else(no_form)?;
+            let fields = form::fields(body).ok_or_else(no_form)?;
             if outer {
                 return Ok(fields);
             }
@@ -190,10 +204,7 @@ pub(super) fn body(content: Content, request: &SignedRequest, outer: bool) -> Re
                 .ok_or_else(|| "bt_payload is not XML in base64".to_owned())
         }
         _ => {
-            let bytes = request
-                .body
-                .strip_prefix(b"\xef\xbb\xbf")
-                .unwrap_or(&request.body);
+            let bytes = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
             serde_json::from_slice(bytes).map_err(|error| format!("the body is not JSON: {error}"))
         }
     }

@@ -25,6 +25,14 @@ impl Scheme {
         providers::all().map(|provider| provider.name).chain(["hmac"])
     }
 
+    /// The body of an event as data, numbers kept as written.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn data(&self, body: &[u8], content_type: Option<&str>) -> Result<serde_json::Value, String> {
+        super::read::data(Facts::of(self).content, body, content_type, false)
+    }
+
     /// A scheme that needs no further description: any of [`names`](Self::names) but `hmac`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
