@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e test-dynamodb-local lint check providers dev binaries doc \
+.PHONY: help demo test e2e interop test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -37,6 +37,18 @@ e2e: .venv/ready ## deploy the template with the real binaries to an emulated AW
 	@cmp -s $(TARGET)/e2e/new.toml $(TARGET)/e2e/oncehook.toml || cp $(TARGET)/e2e/new.toml $(TARGET)/e2e/oncehook.toml
 	ONCEHOOK_CONFIG=$(TARGET)/e2e/oncehook.toml $(CARGO) build --bins
 	@.venv/bin/python -B tests/e2e --template template.yaml --binaries $(TARGET)/debug --config $(TARGET)/e2e/oncehook.toml
+
+interop: interop/.venv/ready interop/node_modules/ready ## compare signatures with the providers' official SDKs; needs Node 20 or newer
+	$(CARGO) build --bin oncehook
+	@interop/.venv/bin/python -B interop/run.py --oncehook $(TARGET)/debug/oncehook
+
+interop/.venv/ready: interop/requirements.txt
+	@$(call python_environment,interop/.venv,interop/requirements.txt)
+
+interop/node_modules/ready: interop/package-lock.json
+	@command -v npm >/dev/null || { echo "The SDKs for Node need Node.js 20 or newer with npm (Debian: apt-get install nodejs npm)."; exit 1; }
+	@cd interop && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
 
 test-dynamodb-local: ## run all tests on the DynamoDB Local image (Docker; AWS account holders only)
 	@command -v docker >/dev/null || { \
