@@ -40,7 +40,7 @@ fn lemon_squeezy() -> Facts {
             documents: &[
                 "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
                 "https://docs.lemonsqueezy.com/help/webhooks/webhook-requests",
-                "https://github.com/lmsqueezy/laravel/blob/main/src/Http/Middleware/VerifyWebhookSignature.php",
+                "https://github.com/lmsqueezy/laravel/blob/0ca551671d1d/src/Http/Middleware/VerifyWebhookSignature.php",
             ],
             secret: "the webhook's signing secret (6 to 40 characters), as it stands",
             retries: "3 times, after about 5, 25 and 125 seconds",
@@ -75,7 +75,7 @@ fn recurly() -> Facts {
             documents: &[
                 "https://docs.recurly.com/recurly-subscriptions/docs/signature-verification",
                 "https://docs.recurly.com/recurly-subscriptions/docs/automatic-retries",
-                "https://github.com/recurly/recurly-client-ruby/blob/v3-v2021-02-25/lib/recurly/webhooks.rb",
+                "https://github.com/recurly/recurly-client-ruby/blob/5233e1b071f8/lib/recurly/webhooks.rb",
             ],
             secret: "the endpoint's secret key, as it stands (it is not decoded)",
             retries: "up to 10 times, with growing pauses",

@@ -122,7 +122,7 @@ fn docusign() -> Facts {
             documents: &[
                 "https://developers.docusign.com/platform/webhooks/connect/setting-up-hmac",
                 "https://developers.docusign.com/platform/webhooks/connect/validate",
-                "https://github.com/docusign/code-examples-node/blob/master/lib/connect/examples/validateWebhookMessage.js",
+                "https://github.com/docusign/code-examples-node/blob/0be034e04b27/lib/connect/examples/validateWebhookMessage.js",
             ],
             secret: "a Connect key, as it stands (it is not decoded); any number of them",
             retries: "for days, if \"Require acknowledgement\" is on",
@@ -135,7 +135,8 @@ fn docusign() -> Facts {
             notes: &[
                 "The first ten keys' headers are looked at.",
                 "An event has no id: the envelope, the event, the recipient and the time at which it was written \
-                 stand for it. That DocuSign keeps this time in a retry is not said.",
+                 stand for it. These fields' names are known from others, and that a retry \
+                 keeps this time is not said: if it does not, the retry is an event of its own.",
             ],
             ..About::default()
         },
@@ -179,13 +180,12 @@ fn bitbucket() -> Facts {
         form: prefixed("sha256="),
         id: id(&["header:X-Request-UUID", "header:X-Request-Id"]),
         kind: kind(&[&["header:X-Event-Key"]], ""),
-        occurred_at: places(&["/date"]),
         scope: scope(&[&["/repository/uuid"]]),
         about: About {
             documents: &[
                 "https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/",
                 "https://bitbucket.org/blog/enhanced-webhook-security",
-                "https://github.com/hookdeck/webhook-skills/blob/main/skills/bitbucket-webhooks/references/verification.md",
+                "https://github.com/hookdeck/webhook-skills/blob/0693eebc9391/skills/bitbucket-webhooks/references/verification.md",
             ],
             second_hand: true,
             secret: "the webhook's secret, as it stands",

@@ -69,7 +69,7 @@ fn postmark() -> Facts {
         about: About {
             documents: &[
                 "https://postmarkapp.com/developer/webhooks/webhooks-overview",
-                "https://github.com/ActiveCampaign/postmark-skills/blob/main/postmark-webhooks/SKILL.md",
+                "https://github.com/ActiveCampaign/postmark-skills/blob/1d8f3680d159/postmark-webhooks/SKILL.md",
             ],
             secret: "USER:PASSWORD, as entered at Postmark",
             retries: "6 times within 70 minutes after 5xx, 408, 429 and none at all; inbound mail 10 times within 10.5 \
@@ -114,7 +114,7 @@ fn microsoft_graph() -> Facts {
         about: About {
             documents: &[
                 "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
-                "https://github.com/microsoftgraph/microsoft-graph-docs-contrib/blob/main/concepts/change-notifications-delivery-webhooks.md",
+                "https://github.com/microsoftgraph/microsoft-graph-docs-contrib/blob/01c641aced94/concepts/change-notifications-delivery-webhooks.md",
             ],
             secret: "the subscription's clientState, as it stands; one for each subscription",
             retries: "for up to 4 hours, with growing pauses, after 5xx and none at all",
