@@ -68,6 +68,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Answer> {
             output::note(
                 "`oncehook sources NAME` explains one. Any other HMAC over the body: scheme = \"hmac\".",
             );
+            for out in Scheme::left_out() {
+                output::note(format!("Left out: {}. It {}.", out.title, out.reason));
+            }
         }
     }
     Ok(Answer::Yes)
@@ -129,10 +132,16 @@ fn facts(found: &Description) -> Vec<(&'static str, String)> {
     } else {
         "no: the same body under another id is held"
     };
+    let confirmed = if found.second_hand {
+        "second-hand: several others agree, the provider's own text was not at hand"
+    } else {
+        ""
+    };
     let rows = [
         ("signature", found.signature.clone()),
         ("signed", found.signed.clone()),
         ("proof", found.proof.to_owned()),
+        ("confirmed", confirmed.to_owned()),
         ("secret", found.secret.to_owned()),
         ("tolerance", found.tolerance.clone().unwrap_or_default()),
         ("retries signed anew", known(found.signed_anew).to_owned()),

@@ -2,7 +2,21 @@
 
 use std::fmt::Write as _;
 
-use oncehook_core::verify::Description;
+use oncehook_core::verify::{Description, Scheme};
+
+/// What providers do with answers that are no success. Oncehook answers 401 to a bad signature, 503 to what it could
+/// not store or could not check for want of a secret or key.
+const STATUSES: &str = "\n## Answers that lose events\n\n\
+    What could not be stored, and what cannot be checked for want of a secret or key, is answered with 503, after which \
+    all of these come again. A wrong signature is answered with 401. With these providers that is the end of the event, \
+    or of more, so that a wrong secret has to be put right at once:\n\n\
+    | provider | answer | what it does |\n|---|---|---|\n\
+    | Postmark | any 4xx but 408 and 429 | drops the event |\n\
+    | HubSpot | 400, 401, 403, 404, 405 | drops the batch |\n\
+    | Mailgun | 406 (never sent here) | drops the event |\n\
+    | GitLab | 4xx | disables the webhook |\n\
+    | Typeform | 404, 410 | disables the webhook |\n\
+    | Calendly | 410 (never sent here) | deletes the subscription |\n";
 
 /// The whole page.
 pub(super) fn page(all: &[Description]) -> String {
@@ -29,6 +43,13 @@ pub(super) fn page(all: &[Description]) -> String {
             found.timeout.as_deref().unwrap_or("-"),
         );
     }
+    page.push_str(
+        "\n## Left out\n\nLooked at, and not among the schemes:\n\n| provider | why: it |\n|---|---|\n",
+    );
+    for out in Scheme::left_out() {
+        let _ = writeln!(page, "| {} | {} |", out.title, escaped(out.reason));
+    }
+    page.push_str(STATUSES);
     for found in all {
         section(&mut page, found);
     }

@@ -38,6 +38,7 @@ pub use self::{
     error::VerifyError,
     facts::Provider,
     jwt::body_hash,
+    providers::LeftOut,
     read::{Received, Reply},
     scheme::{Algorithm, Encoding, GenericScheme, GenericTimestamp, Scheme, TimeUnit},
     sign::{SignError, sign_standard_webhook},

@@ -31,11 +31,11 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         tracing::info!(requested = %name.escape_debug(), status = 404, "no such source");
         return Reply::NotFound;
     };
-    let asks = request.method() == Method::GET && config.scheme.takes_challenges();
-    if request.method() != Method::POST && !asks {
+    let signed = request::signed(request);
+    let asks = config.scheme.takes_challenge(&signed);
+    if signed.method != Method::POST && !asks {
         return Reply::Method;
     }
-    let signed = request::signed(request);
     let refused = |reason: &str, reply: Reply| {
         tracing::warn!(source = %name, reason, bytes = signed.body.len(), "refused");
         reply

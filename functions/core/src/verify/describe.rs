@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     facts::{Answer, Batch, Challenge, Facts, Form, IdPart, KeyForm, Mark, Proof, UrlForms},
+    providers::{self, LeftOut},
     scheme::{Algorithm, Encoding, Scheme},
     signed::{Location, Part},
 };
@@ -23,6 +24,8 @@ pub struct Description {
     pub signed: String,
     /// `signature`, or `shared secret` where the request only carries the secret.
     pub proof: &'static str,
+    /// Whether how it signs is known from others, and not confirmed by the provider's own text.
+    pub second_hand: bool,
     /// What the secret is.
     pub secret: &'static str,
     /// How far the time of signing may be away.
@@ -60,6 +63,12 @@ pub struct Description {
 }
 
 impl Scheme {
+    /// The providers that are no scheme, each with the reason.
+    #[must_use]
+    pub fn left_out() -> &'static [LeftOut] {
+        providers::LEFT_OUT
+    }
+
     /// All that is known of it; none for one that oncehook.toml describes.
     #[must_use]
     pub fn describe(&self) -> Option<Description> {
@@ -84,6 +93,7 @@ impl Scheme {
                 Proof::SharedSecret => "shared secret",
                 _ => "signature",
             },
+            second_hand: about.second_hand,
             secret: about.secret,
             tolerance: facts.tolerance.map(show),
             signed_anew: about.signed_anew,
@@ -145,6 +155,8 @@ fn signature(facts: &Facts) -> String {
             signature,
             ..
         } => format!("{time}=TIME{separator}{signature}=SIGNATURE"),
+        Form::Timed { separator } => format!("TIME{separator}SIGNATURE{separator}.."),
+        Form::Each => "one signature per header".to_owned(),
         Form::Versioned => "VERSION,SIGNATURE ..".to_owned(),
         Form::Labelled => "PUBLIC_KEY|SIGNATURE&..".to_owned(),
         Form::Jwt => String::new(),
@@ -207,6 +219,7 @@ fn handshakes(facts: &Facts) -> Vec<String> {
         Mark::Text(pointer, text) => format!("{pointer} is {text}"),
         Mark::Number(pointer, number) => format!("{pointer} is {number}"),
         Mark::Absent(pointer) => format!("no {pointer}"),
+        Mark::Empty(pointer) => format!("{pointer} is empty"),
         Mark::Header(name, value) => format!("{name}: {value}"),
     };
     let answer = |answer: Answer| match answer {
@@ -224,6 +237,7 @@ fn handshakes(facts: &Facts) -> Vec<String> {
         Challenge::Hub => {
             "GET with hub.challenge and the right hub.verify_token: 200 with the challenge".to_owned()
         }
+        Challenge::Graph => "POST with validationToken and no body: 200 with the token".to_owned(),
         Challenge::Braintree => {
             "GET with bt_challenge: 200 with the public key and the challenge's signature".to_owned()
         }

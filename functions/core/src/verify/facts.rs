@@ -83,6 +83,8 @@ pub(super) struct Facts {
 pub(super) struct About {
     /// Where the facts are from.
     pub(super) documents: &'static [&'static str],
+    /// Whether how it signs is known from others than the provider alone.
+    pub(super) second_hand: bool,
     /// What the secret is.
     pub(super) secret: &'static str,
     /// How the provider tries again.
@@ -111,6 +113,10 @@ pub(super) enum Form {
         /// Whether a header without any such signature is malformed. Stripe's may have others.
         needed: bool,
     },
+    /// `TIME,SIGNATURE,..`: Recurly.
+    Timed { separator: char },
+    /// A signature in each of the headers: DocuSign.
+    Each,
     /// `VERSION,SIGNATURE ..`: Standard Webhooks.
     Versioned,
     /// `PUBLIC KEY|SIGNATURE&..`: Braintree.
@@ -233,6 +239,8 @@ pub(super) enum Mark {
     Number(&'static str, u64),
     /// Nothing at a JSON Pointer.
     Absent(&'static str),
+    /// A list without elements at a JSON Pointer.
+    Empty(&'static str),
     /// A header.
     Header(&'static str, &'static str),
 }
@@ -252,13 +260,15 @@ pub(super) enum Answer {
     Token(&'static str),
 }
 
-/// An unsigned GET request about the endpoint itself.
+/// An unsigned request about the endpoint itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Challenge {
     /// `hub.challenge`, for those who know the verify token.
     Hub,
     /// `bt_challenge`, answered with its signature.
     Braintree,
+    /// `validationToken` in a POST request, echoed: Microsoft Graph.
+    Graph,
 }
 
 /// A part of the scope.

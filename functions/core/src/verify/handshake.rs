@@ -1,4 +1,5 @@
-//! Requests about the endpoint itself, and their answers: signed ones, and the GET requests of Meta and Braintree.
+//! Requests about the endpoint itself, and their answers: signed ones, and the unsigned ones of Meta,
+//! Braintree and Microsoft Graph.
 //!
 //! Nothing here is an event, so nothing reaches the database. An answer never is something that a stranger could
 //! use: the echo of an unsigned request needs the verify token, and only what has the shape of a challenge is signed.
@@ -47,10 +48,10 @@ impl Source {
         })
     }
 
-    /// The answer to an unsigned GET request about the endpoint; none if it is not one that may be answered.
+    /// The answer to an unsigned request about the endpoint; none if it is not one that may be answered.
     #[must_use]
     pub fn challenge(&self, request: &SignedRequest) -> Option<Reply> {
-        if request.method != http::Method::GET {
+        if !self.facts.challenge?.is_asked_by(request) {
             return None;
         }
         let parameter = |name: &str| {
@@ -65,6 +66,8 @@ impl Source {
                 let challenge = parameter("hub.challenge").filter(|it| it.len() <= MAX_CHALLENGE)?;
                 (known && parameter("hub.mode")? == "subscribe").then_some(challenge)?
             }
+            // It is the same whoever asks, and never anything that a browser would run.
+            Challenge::Graph => parameter("validationToken").filter(|it| is_plain(it))?,
             Challenge::Braintree => {
                 let challenge = parameter("bt_challenge").filter(|it| is_challenge(it))?;
                 let key = self.keys.first()?;
@@ -80,6 +83,26 @@ impl Source {
     }
 }
 
+impl Challenge {
+    /// Whether a request is of the kind that asks this. What an event could be is never asked.
+    pub(super) fn is_asked_by(self, request: &SignedRequest) -> bool {
+        match self {
+            Self::Hub | Self::Braintree => request.method == http::Method::GET,
+            Self::Graph => {
+                request.method == http::Method::POST
+                    && request.body.is_empty()
+                    && url::parameter(&request.path_and_query, "validationToken").is_some()
+            }
+        }
+    }
+}
+
+/// Text that is safe to send back.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'<';
+    (1..=MAX_CHALLENGE).contains(&text.len()) && text.bytes().all(plain)
+}
+
 /// What Braintree's libraries take for a challenge. The same key signs notifications, so nothing else is ever signed,
 /// and nothing of this shape is ever taken for a notification.
 pub(super) fn is_challenge(text: &str) -> bool {
@@ -93,6 +116,9 @@ fn marked(mark: &Mark, view: &View<'_>) -> bool {
         Mark::Text(pointer, text) => at(pointer).and_then(|value| value.as_str()) == Some(text),
         Mark::Number(pointer, number) => at(pointer).and_then(|value| value.as_u64()) == Some(*number),
         Mark::Absent(pointer) => at(pointer).is_none(),
+        Mark::Empty(pointer) => at(pointer)
+            .and_then(|value| value.as_array())
+            .is_some_and(Vec::is_empty),
         Mark::Header(name, value) => view.request.header(name).as_deref() == Some(value),
     }
 }

@@ -60,6 +60,14 @@ impl Found {
                 }
                 (time, found.unwrap_or_default())
             }
+            Form::Timed { separator } => {
+                let (time, signatures) = header
+                    .split_once(*separator)
+                    .ok_or(VerifyError::MalformedHeader)?;
+                let found = candidates(facts, signatures.split(*separator).map(|it| (None, it.trim())))?;
+                (Some(time.to_owned()), found)
+            }
+            Form::Each => (None, each(facts, view)?),
             Form::Versioned => (None, versioned(facts, &header)?),
             Form::Labelled => (None, labelled(facts, &header)?),
             Form::Plain { prefix, separator } => (None, plain(facts, &header, prefix, separator.as_deref())?),
@@ -241,6 +249,15 @@ fn plain(
         return Err(VerifyError::MalformedSignature);
     }
     Ok(found)
+}
+
+/// One signature per header.
+fn each(facts: &Facts, view: &View<'_>) -> Result<Vec<Candidate>, VerifyError> {
+    let mut values = Vec::new();
+    for place in &facts.signature {
+        values.extend(view.strict(std::slice::from_ref(place))?);
+    }
+    candidates(facts, values.iter().map(|value| (None, value.as_str())))
 }
 
 /// The signatures that are written in the scheme's encoding: others can match nothing.

@@ -3,13 +3,17 @@
 //! Nothing is computed here. A tolerance is given only where the provider's documents or its own library have one; a
 //! row without one still checks what the configuration asks for.
 
+mod billing;
 mod business;
 mod chat;
 mod code;
+mod left_out;
 mod mail;
+mod office;
 mod payments;
 mod payouts;
 mod standard;
+mod unsigned;
 
 use jiff::SignedDuration;
 
@@ -19,6 +23,8 @@ use super::{
     signed::{Location, Part, SignedTemplate},
 };
 
+pub(super) use left_out::LEFT_OUT;
+pub use left_out::LeftOut;
 pub(super) use standard::standard_webhooks;
 
 /// Every provider.
@@ -31,6 +37,9 @@ pub(super) fn all() -> impl Iterator<Item = &'static Provider> {
         business::ROWS,
         chat::ROWS,
         mail::ROWS,
+        billing::ROWS,
+        office::ROWS,
+        unsigned::ROWS,
     ]
     .into_iter()
     .flatten()
@@ -125,6 +134,11 @@ fn ids(first: &[&str], others: &[&[&str]]) -> Vec<IdPart> {
     std::iter::once(IdPart::Needed(places(first)))
         .chain(others)
         .collect()
+}
+
+/// A part of an id for which the event's hash stands in.
+fn or_hash(alternatives: &[&str]) -> Vec<IdPart> {
+    vec![IdPart::OrHash(places(alternatives))]
 }
 
 /// A kind of several values with something between.

@@ -9,6 +9,7 @@ use super::{
     providers,
     signed::{Location, SignedTemplate},
 };
+use crate::request::SignedRequest;
 
 /// How a provider signs and where it puts what an event is made of.
 #[derive(Debug, Clone)]
@@ -69,10 +70,13 @@ impl Scheme {
         Facts::of(self).challenge == Some(Challenge::Hub)
     }
 
-    /// Whether it has GET requests to answer.
+    /// Whether a request is an unsigned one about the endpoint, to be answered by
+    /// [`challenge`](super::Source::challenge).
     #[must_use]
-    pub fn takes_challenges(&self) -> bool {
-        Facts::of(self).challenge.is_some()
+    pub fn takes_challenge(&self, request: &SignedRequest) -> bool {
+        Facts::of(self)
+            .challenge
+            .is_some_and(|challenge| challenge.is_asked_by(request))
     }
 
     /// The status that the provider wants.

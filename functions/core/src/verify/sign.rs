@@ -192,10 +192,11 @@ fn signature(
             signature: other,
             ..
         } => format!("{name}={time}{separator}{other}={signature}"),
+        Form::Timed { separator } => format!("{time}{separator}{signature}"),
         Form::Versioned => format!("{},{signature}", key.label()),
         Form::Labelled => format!("{}|{signature}", key.label()),
         Form::Plain { prefix, .. } => format!("{prefix}{signature}"),
-        Form::Jwt => signature,
+        Form::Each | Form::Jwt => signature,
     })
 }
 

@@ -316,3 +316,65 @@ fn plaids_key_is_asked_for_and_without_it_nothing_is_believed() {
         );
     }
 }
+
+#[test]
+fn graphs_token_is_echoed_unless_the_request_could_hold_events_or_the_token_a_page() {
+    let scheme = named("microsoft-graph");
+    let source = source(&scheme, &[KEY]);
+    let query = "validationToken=Validation%3A+Testing%20client";
+    let text = asked(&source, Method::POST, query);
+    assert_eq!(text.as_deref(), Some("Validation: Testing client"));
+    let long = format!("validationToken={}", "a".repeat(513));
+    for bad in [
+        "validationToken=%3Cb%3E",
+        "validationToken=",
+        "validationToken=a%0Ab",
+        &long,
+        "token=a",
+    ] {
+        assert_eq!(asked(&source, Method::POST, bad), None, "{bad}");
+    }
+    assert_eq!(asked(&source, Method::GET, query), None);
+    let with_body = SignedRequest {
+        path_and_query: format!("/webhooks/source?{query}"),
+        ..request(HeaderMap::new(), b"{\"value\":[]}".to_vec())
+    };
+    assert!(!scheme.takes_challenge(&with_body));
+    assert_eq!(source.challenge(&with_body), None);
+}
+
+#[test]
+fn xeros_intent_to_receive_is_answered_without_a_body_and_is_no_event() {
+    let received = receive(&named("xero"), &[], r#"{"events": [], "entropy": "S0m3"}"#);
+    let reply = reply(received);
+    assert_eq!((reply.status, reply.body.as_str()), (200, ""));
+    let event = r#"{"resourceId": "r", "eventCategory": "CONTACT", "eventType": "UPDATE"}"#;
+    let received = receive(
+        &named("xero"),
+        &[],
+        &format!(r#"{{"events": [{event}, {event}]}}"#),
+    );
+    assert!(
+        matches!(received, Received::Events(events) if events.len() == 2 && events[0].id == events[1].id)
+    );
+}
+
+#[test]
+fn any_of_docusigns_headers_may_hold_the_signature() {
+    let source = source(&named("docusign"), &[KEY]);
+    let sent = source
+        .make(request(HeaderMap::new(), b"{}".to_vec()), "id", "kind", at(NOW))
+        .unwrap();
+    let signature = sent.headers["x-docusign-signature-1"].clone();
+    for (name, genuine) in [
+        ("x-docusign-signature-10", true),
+        ("x-docusign-signature-11", false),
+    ] {
+        let mut moved = sent.clone();
+        moved
+            .headers
+            .insert("x-docusign-signature-1", HeaderValue::from_static("AAAA"));
+        moved.headers.insert(name, signature.clone());
+        assert_eq!(source.verify(moved, at(NOW)).is_ok(), genuine, "{name}");
+    }
+}

@@ -62,6 +62,7 @@ fn shopify() -> Facts {
         }],
         timeout: after(5),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://shopify.dev/docs/apps/build/webhooks/subscribe/https",
                 "https://shopify.dev/docs/apps/build/webhooks/ignore-duplicates",
@@ -85,6 +86,7 @@ fn shopify() -> Facts {
 }
 
 const HUBSPOT: About = About {
+    second_hand: false,
     documents: &[
         "https://developers.hubspot.com/docs/apps/legacy-apps/authentication/validating-requests",
         "https://github.com/HubSpot/hubspot-api-nodejs/blob/master/src/utils/signature.ts",
@@ -158,6 +160,7 @@ fn intercom() -> Facts {
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/app_id"]]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developers.intercom.com/docs/webhooks",
                 "https://developers.intercom.com/docs/references/webhooks/webhook-models",
@@ -191,6 +194,7 @@ fn workos() -> Facts {
         kind: kind(&[&["/event"]], ""),
         occurred_at: places(&["/created_at", "/data/created_at"]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://workos.com/docs/events/data-syncing/webhooks",
                 "https://github.com/workos/workos-node",

@@ -58,6 +58,7 @@ fn slack() -> Facts {
         scope: scope(&[&["/team_id", "/team/id", "/enterprise/id"]]),
         timeout: after(3),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://docs.slack.dev/authentication/verifying-requests-from-slack",
                 "https://docs.slack.dev/apis/events-api/",
@@ -106,6 +107,7 @@ fn discord() -> Facts {
         success: 204,
         timeout: after(3),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://docs.discord.com/developers/events/webhook-events",
                 "https://docs.discord.com/developers/interactions/overview",
@@ -154,6 +156,7 @@ fn zoom() -> Facts {
         scope: scope(&[&["/payload/account_id"]]),
         timeout: after(3),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developers.zoom.us/docs/api/webhooks/",
                 "https://developers.zoom.us/changelog/platform/webhook-url-validation.md",
@@ -193,6 +196,7 @@ fn twitch() -> Facts {
         ),
         occurred_when_signed: true,
         about: About {
+            second_hand: false,
             documents: &[
                 "https://dev.twitch.tv/docs/eventsub/handling-webhook-events",
                 "https://dev.twitch.tv/docs/eventsub/",
@@ -250,6 +254,7 @@ fn meta() -> Facts {
         ]),
         scope: scope(&[&["/entry/0/id"]]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developers.facebook.com/docs/graph-api/webhooks/getting-started",
                 "https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/create-webhook-endpoint",

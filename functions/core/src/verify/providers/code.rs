@@ -37,6 +37,7 @@ fn github() -> Facts {
         kind: kind(&[&["header:X-GitHub-Event"], &["/action"]], "."),
         timeout: after(10),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries",
                 "https://docs.github.com/webhooks/using-webhooks/best-practices-for-using-webhooks",
@@ -66,6 +67,7 @@ fn gitlab_token() -> Facts {
         kind: kind(&[&["/object_kind", "/event_name", "header:X-Gitlab-Event"]], ""),
         timeout: after(10),
         about: About {
+            second_hand: false,
             documents: &["https://docs.gitlab.com/user/project/integrations/webhooks/"],
             secret: "the webhook's secret token, as it stands",
             retries: "none by itself; repeated failures disable the webhook",
@@ -99,6 +101,7 @@ fn linear() -> Facts {
         scope: scope(&[&["/organizationId"]]),
         timeout: after(5),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://linear.app/developers/webhooks",
                 "https://github.com/linear/linear/blob/master/packages/sdk/src/webhooks/client.ts",

@@ -45,6 +45,7 @@ fn sendgrid() -> Facts {
         kind: kind(&[&["/event"]], ""),
         occurred_at: places(&["/timestamp"]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features",
                 "https://github.com/sendgrid/sendgrid-nodejs/tree/main/packages/eventwebhook",
@@ -79,6 +80,7 @@ fn mailgun() -> Facts {
         kind: kind(&[&["/event-data/event"]], ""),
         occurred_at: places(&["/event-data/timestamp"]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks",
                 "https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries",
@@ -152,6 +154,7 @@ fn twilio() -> Facts {
         scope: scope(&[&["/AccountSid"]]),
         timeout: after(15),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://www.twilio.com/docs/usage/security#validating-requests",
                 "https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides",

@@ -67,6 +67,7 @@ fn stripe() -> Facts {
             },
         ],
         about: About {
+            second_hand: false,
             documents: &[
                 "https://docs.stripe.com/webhooks#verify-manually",
                 "https://github.com/stripe/stripe-node/blob/master/src/Webhooks.ts",
@@ -102,6 +103,7 @@ fn paddle() -> Facts {
         occurred_at: places(&["/occurred_at"]),
         timeout: after(5),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developer.paddle.com/webhooks/about/signature-verification",
                 "https://developer.paddle.com/webhooks/about/respond-to-webhooks",
@@ -133,6 +135,7 @@ fn square() -> Facts {
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/merchant_id"]]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developer.squareup.com/docs/webhooks/step3validate",
                 "https://developer.squareup.com/docs/webhooks/troubleshooting",
@@ -158,6 +161,7 @@ fn razorpay() -> Facts {
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/account_id"]]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://razorpay.com/docs/webhooks/validate-test/",
                 "https://razorpay.com/docs/webhooks/best-practices",
@@ -186,6 +190,7 @@ fn coinbase() -> Facts {
         kind: kind(&[&["/event/type"]], ""),
         occurred_at: places(&["/event/created_at"]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-overview",
                 "https://github.com/coinbase/coinbase-commerce-node",
@@ -222,6 +227,7 @@ fn plaid() -> Facts {
         occurred_when_signed: true,
         scope: scope(&[&["/environment"]]),
         about: About {
+            second_hand: false,
             documents: &["https://plaid.com/docs/api/webhooks/webhook-verification/"],
             secret: "CLIENT_ID:SECRET of the API (CLIENT_ID:SECRET:sandbox for the Sandbox), with which Plaid's public keys are fetched; or one such key as JWK",
             retries: "",

@@ -72,6 +72,7 @@ fn adyen() -> Facts {
         scope: scope(&[&["/merchantAccountCode"]]),
         timeout: after(10),
         about: About {
+            second_hand: false,
             documents: ADYEN,
             secret: "the webhook's HMAC key, in hex",
             retries: ADYEN_RETRIES,
@@ -104,6 +105,7 @@ fn adyen_platform() -> Facts {
         scope: scope(&[&["/environment"]]),
         timeout: after(10),
         about: About {
+            second_hand: false,
             documents: ADYEN,
             secret: "the webhook's HMAC key, in hex",
             retries: ADYEN_RETRIES,
@@ -149,6 +151,7 @@ fn braintree() -> Facts {
         kind: kind(&[&["/kind"]], ""),
         occurred_at: places(&["/timestamp"]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developer.paypal.com/braintree/docs/guides/webhooks/parse",
                 "https://github.com/braintree/braintree_python",
@@ -195,6 +198,7 @@ fn gocardless() -> Facts {
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/links/organisation"]]),
         about: About {
+            second_hand: false,
             documents: &[
                 "https://developer.gocardless.com/getting-started/staying-up-to-date-with-webhooks",
                 "https://github.com/gocardless/gocardless-pro-python",

@@ -26,6 +26,7 @@ pub(super) const ROWS: &[Provider] = &[
         title: "Clerk",
         facts: || Facts {
             about: About {
+                second_hand: false,
                 documents: &[
                     "https://clerk.com/docs/reference/backend/verify-webhook",
                     "https://docs.svix.com/receiving/verifying-payloads/how-manual",
@@ -46,6 +47,7 @@ pub(super) const ROWS: &[Provider] = &[
         facts: || Facts {
             occurred_at: places(&["/created_at"]),
             about: About {
+                second_hand: false,
                 documents: &[
                     "https://resend.com/docs/webhooks/verify-webhooks-requests",
                     "https://resend.com/docs/webhooks/retries-and-replays",
@@ -66,6 +68,7 @@ pub(super) const ROWS: &[Provider] = &[
         facts: || Facts {
             occurred_at: places(&["/created_at"]),
             about: About {
+                second_hand: false,
                 documents: &[
                     "https://platform.openai.com/docs/guides/webhooks",
                     "https://github.com/openai/openai-node/blob/master/src/resources/webhooks",
@@ -89,6 +92,7 @@ pub(super) const ROWS: &[Provider] = &[
             occurred_at: vec![],
             timeout: after(10),
             about: About {
+                second_hand: false,
                 documents: &[
                     "https://docs.gitlab.com/user/project/integrations/webhooks/",
                     "https://gitlab.com/gitlab-org/gitlab/-/merge_requests/230944",
@@ -109,6 +113,7 @@ pub(super) const ROWS: &[Provider] = &[
 ];
 
 const STANDARD: About = About {
+    second_hand: false,
     documents: &[
         "https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md",
     ],
@@ -123,6 +128,7 @@ const STANDARD: About = About {
 };
 
 const SVIX: About = About {
+    second_hand: false,
     documents: &[
         "https://docs.svix.com/receiving/verifying-payloads/how-manual",
         "https://docs.svix.com/retries",
