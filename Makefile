@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e interop test-dynamodb-local lint check providers dev binaries doc \
+.PHONY: help demo test e2e interop fuzz test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -49,6 +49,9 @@ interop/node_modules/ready: interop/package-lock.json
 	@command -v npm >/dev/null || { echo "The SDKs for Node need Node.js 20 or newer with npm (Debian: apt-get install nodejs npm)."; exit 1; }
 	@cd interop && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
+
+fuzz: ## look for requests that break verification, 60 seconds or SECONDS=..; needs a C++ compiler
+	@FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_TARGET_DIR=$(TARGET)/fuzz CARGO="$(CARGO)" fuzz/run.sh
 
 test-dynamodb-local: ## run all tests on the DynamoDB Local image (Docker; AWS account holders only)
 	@command -v docker >/dev/null || { \

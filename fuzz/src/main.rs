@@ -18,8 +18,8 @@ use oncehook_core::{
 };
 
 const NOW: i64 = 1_700_000_000;
-/// A token proves only that it is known, Mailgun signs a token of its own, and both leave the body open.
-const BODY_NOT_SIGNED: [&str; 2] = ["gitlab-token", "mailgun"];
+/// A shared secret proves only that it is known, Mailgun signs a token of its own: both leave the body open.
+const BODY_NOT_SIGNED: [&str; 5] = ["chargebee", "gitlab-token", "mailgun", "microsoft-graph", "postmark"];
 
 struct Subject {
     scheme: Scheme,
@@ -38,8 +38,9 @@ fn subject(scheme: Scheme) -> Option<Subject> {
         true => "public_url = \"https://hooks.example.com/webhooks/source\"\n",
         false => "",
     };
+    let tolerance = if scheme.signs_time() { "tolerance = \"5m\"\n" } else { "" };
     let name = scheme.name();
-    let text = format!("[source.source]\nscheme = \"{name}\"\nsecret = \"source\"\n{url}");
+    let text = format!("[source.source]\nscheme = \"{name}\"\nsecret = \"source\"\n{url}{tolerance}");
     let mut config = Config::parse(&text, "oncehook.toml").unwrap_or_else(|error| panic!("{name}: {error}"));
     let config = config.sources.remove("source")?;
     let (secret, _) = Secret::new("source", &scheme.secret_of(b"a seed that no fuzzer will guess")).ok()?;
