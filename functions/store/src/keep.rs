@@ -187,7 +187,9 @@ impl Ledger {
             .update_expression("SET expires_at = :at")
             .condition_expression(unchanged)
             .set_expression_attribute_values(Some(values));
-        self.update_alone(build(update.build())).await.map(|_| ())
+        self.update_alone(build(update.build()), "let go")
+            .await
+            .map(|_| ())
     }
 
     /// Changes an item that must still be there.

@@ -217,7 +217,9 @@ impl Ledger {
         writing.remove.extend(["work", "work_at"]);
         let update = writing.build(&self.table, item, now);
         let acting = self
-            .act(item, &act, async || self.update_alone(update.clone()).await)
+            .act(item, &act, async || {
+                self.update_alone(update.clone(), "act").await
+            })
             .await?;
         if acting == Acting::Written && attr::flag(&item.raw, "kept") {
             self.let_go(&item.key.pk, now).await;

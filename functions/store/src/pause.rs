@@ -1,6 +1,9 @@
 //! Destinations that are left alone for a while, for every instance to see.
 
-use aws_sdk_dynamodb::{error::SdkError, operation::update_item::UpdateItemError};
+use aws_sdk_dynamodb::{
+    error::SdkError,
+    operation::update_item::{UpdateItemError, builders::UpdateItemFluentBuilder},
+};
 use oncehook_core::settle::Pause;
 
 use crate::{attr, error::StoreError, keys, ledger::Ledger};
@@ -12,11 +15,7 @@ impl Ledger {
     /// When the database is busy or refuses.
     pub async fn pause(&self, destination: &str, pause: Pause) -> Result<(), StoreError> {
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key("pk", attr::s(keys::destination_pk(destination)))
-            .key("sk", attr::s("state"))
+            .change(destination)
             .update_expression("SET paused_until = :until, probe_from = :probe, v = :v")
             .condition_expression("attribute_not_exists(paused_until) OR paused_until < :until")
             .expression_attribute_values(":until", attr::millis(pause.until))
@@ -33,17 +32,21 @@ impl Ledger {
     /// When the database is busy or refuses.
     pub async fn resume(&self, destination: &str, pause: Pause) -> Result<(), StoreError> {
         let sent = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key("pk", attr::s(keys::destination_pk(destination)))
-            .key("sk", attr::s("state"))
+            .change(destination)
             .update_expression("REMOVE paused_until, probe_from")
             .condition_expression("paused_until <= :until")
             .expression_attribute_values(":until", attr::millis(pause.until))
             .send()
             .await;
         written("resume", sent)
+    }
+
+    fn change(&self, destination: &str) -> UpdateItemFluentBuilder {
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", attr::s(keys::destination_pk(destination)))
+            .key("sk", attr::s("state"))
     }
 
     /// The last pause of a destination, over or not.

@@ -161,7 +161,7 @@ impl Ledger {
             .expression_attribute_values(":expires", attr::n(expires_at))
             .expression_attribute_values(":seen", attr::s(&stored.commit_id))
             .expression_attribute_values(":v", attr::n(VERSION));
-        self.update_alone(build(update.build())).await
+        self.update_alone(build(update.build()), "act").await
     }
 
     /// Notes on an event why it stays; the reason of a failed one is renewed.
@@ -181,7 +181,7 @@ impl Ledger {
         } else {
             update.update_expression("SET acts = :acts")
         };
-        match self.update_alone(build(update.build())).await {
+        match self.update_alone(build(update.build()), "act").await {
             Ok(true) => Ok(Replayed::Stays(reason.to_owned())),
             Ok(false) => {
                 let now = self.event(&stored.pk).await.map_err(as_commit)?;

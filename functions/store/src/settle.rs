@@ -1,9 +1,6 @@
 //! Recording what an attempt means: one conditional update under the lease.
 
-use aws_sdk_dynamodb::{
-    operation::update_item::UpdateItemError,
-    types::{AttributeValue, Update},
-};
+use aws_sdk_dynamodb::types::{AttributeValue, Update};
 use jiff::Timestamp;
 use oncehook_core::{
     outbox::OutboxItem,
@@ -58,32 +55,13 @@ impl Ledger {
         if outlives(item, &settled.settlement) {
             return self.write_and_keep(&lease.key, lease.split_body, update).await;
         }
-        let settling = self.settle_alone(update).await?;
+        if !self.update_alone(update, "settle").await? {
+            return Ok(Settling::LeaseLost);
+        }
         if item.kept && settled.settlement == Settlement::Done {
             self.let_go(&lease.key.pk, now).await;
         }
-        Ok(settling)
-    }
-
-    async fn settle_alone(&self, update: Update) -> Result<Settling, StoreError> {
-        let sent = self
-            .client
-            .update_item()
-            .table_name(update.table_name)
-            .set_key(Some(update.key))
-            .update_expression(update.update_expression)
-            .set_condition_expression(update.condition_expression)
-            .set_expression_attribute_names(update.expression_attribute_names)
-            .set_expression_attribute_values(update.expression_attribute_values)
-            .send()
-            .await;
-        match sent {
-            Ok(_) => Ok(Settling::Written),
-            Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(Settling::LeaseLost),
-                _ => Err(StoreError::from_sdk("settle", &error)),
-            },
-        }
+        Ok(Settling::Written)
     }
 
     fn settlement(&self, lease: &Lease, item: &OutboxItem, settled: &Settled, now: Timestamp) -> Update {

@@ -126,7 +126,11 @@ impl Ledger {
     }
 
     /// One conditional update; false if the condition does not hold.
-    pub(crate) async fn update_alone(&self, update: Update) -> Result<bool, StoreError> {
+    pub(crate) async fn update_alone(
+        &self,
+        update: Update,
+        action: &'static str,
+    ) -> Result<bool, StoreError> {
         let sent = self
             .client
             .update_item()
@@ -142,7 +146,7 @@ impl Ledger {
             Ok(_) => Ok(true),
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(false),
-                _ => Err(StoreError::from_sdk("act", &error)),
+                _ => Err(StoreError::from_sdk(action, &error)),
             },
         }
     }

@@ -93,7 +93,13 @@ async fn a_database_busy_past_the_deadline_is_told_as_busy_and_nothing_is_writte
             panic!("{result:?}")
         };
         assert!(attempts > 1, "{attempts}");
-        assert_eq!(world.writes(), (0, attempts as usize));
+        // The deadline may cut the last one off before it is on its way.
+        let (lone, sent) = world.writes();
+        let attempts = attempts as usize;
+        assert!(
+            lone == 0 && (attempts - 1..=attempts).contains(&sent),
+            "{sent} of {attempts}"
+        );
         assert!(world.everything().await.is_empty());
     }
 }
