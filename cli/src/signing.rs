@@ -95,7 +95,7 @@ pub(crate) fn sign(
 pub(crate) fn event(source: &Source, request: SignedRequest, at: Timestamp) -> anyhow::Result<Option<Event>> {
     let verified = source.verify(request, at)?;
     Ok(match source.events(verified) {
-        Received::Handshake(_) => None,
+        Received::Handshake(_) | Received::Confirm { .. } => None,
         Received::Events(events) => events.into_iter().next(),
     })
 }

@@ -73,6 +73,14 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
             tracing::info!(source = %name, status = handshake.status, "handshake");
             Reply::Handshake(handshake)
         }
+        Received::Confirm { url, reply } => {
+            let confirmed = ingest.sources.visit(&url, now).await;
+            tracing::info!(source = %name, confirmed, "subscription");
+            match confirmed {
+                true => Reply::Handshake(reply),
+                false => Reply::Later(COME_AGAIN),
+            }
+        }
         Received::Events(events) => commit_all(ingest, config, events, now, started).await,
     }
 }

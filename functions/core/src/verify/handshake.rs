@@ -8,9 +8,9 @@ use subtle::ConstantTimeEq as _;
 
 use super::{
     Source,
-    facts::{Answer, Challenge, Mark},
+    facts::{Answer, Challenge, KeyForm, Mark},
     key::Piece,
-    read::Reply,
+    read::{Received, Reply},
     signed::Location,
     url,
     view::View,
@@ -22,7 +22,7 @@ const MAX_CHALLENGE: usize = 512;
 
 impl Source {
     /// The answer to a signed request, if it is a handshake. `secret` is the position of the one that matched.
-    pub(super) fn handshake(&self, view: &View<'_>, secret: usize) -> Option<Reply> {
+    pub(super) fn handshake(&self, view: &View<'_>, secret: usize) -> Option<Received> {
         let handshake = self
             .facts
             .handshakes
@@ -32,7 +32,7 @@ impl Source {
         let (status, content_type, body) = match handshake.answer {
             Answer::Echo(pointer) => (200, "text/plain", text(pointer)?),
             Answer::Json(json) => (200, "application/json", json.to_owned()),
-            Answer::Empty => (200, "text/plain", String::new()),
+            Answer::Empty | Answer::Visit(_) => (200, "text/plain", String::new()),
             Answer::NoContent => (204, "text/plain", String::new()),
             Answer::Token(pointer) => {
                 let plain = text(pointer)?;
@@ -41,11 +41,26 @@ impl Source {
                 (200, "application/json", json.to_string())
             }
         };
-        Some(Reply {
+        let reply = Reply {
             status,
             content_type,
             body,
+        };
+        Some(match handshake.answer {
+            Answer::Visit(pointer) => Received::Confirm {
+                url: self.visited(&text(pointer)?)?,
+                reply,
+            },
+            _ => Received::Handshake(reply),
         })
+    }
+
+    /// A URL that may be visited: on one of the provider's own hosts.
+    fn visited(&self, url: &str) -> Option<String> {
+        match &self.facts.key {
+            KeyForm::Named(issued) => issued.path_of(url).map(|_| url.to_owned()),
+            _ => None,
+        }
     }
 
     /// The answer to an unsigned request about the endpoint; none if it is not one that may be answered.

@@ -104,7 +104,7 @@ fn run(vector: &Value) -> Result<Vec<Event>, &'static str> {
     let verified = source.verify(request, now).map_err(|error| error.reason())?;
     Ok(match source.events(verified) {
         Received::Events(events) => events,
-        Received::Handshake(_) => vec![],
+        Received::Handshake(_) | Received::Confirm { .. } => vec![],
     })
 }
 
