@@ -8,11 +8,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::{
     check,
-    database::{ACCOUNTS, Embedded, TABLE, client, text},
+    database::{ACCOUNTS, Embedded, TABLE, text},
     destination::Switchboard,
     machine::{Machine, Setup},
     people, provider,
     sabotage::Sabotage,
+    wire::client,
     world::{Kind, Process, World},
 };
 

@@ -29,8 +29,9 @@ use tokio::{
 };
 
 use crate::{
-    database::{ACCOUNTS, TABLE, client, number, text},
+    database::{ACCOUNTS, TABLE, number, text},
     sabotage::Sabotage,
+    wire::client,
     world::{Kind, Process, World},
 };
 
@@ -312,6 +313,10 @@ impl Machine {
         let most = (self.world.weather.storm / 8).min(Duration::from_secs(4 * 3_600));
         loop {
             sleep(Duration::from_secs(1) + self.world.some(most)).await;
+            if !self.world.storming() {
+                // From here on the end of the history calls it.
+                return std::future::pending().await;
+            }
             self.sweep().await;
         }
     }

@@ -4,17 +4,23 @@
 //!
 //! `--histories N`, `--seed S` (one history, step by step, or the first of N), `--threads T`, `--sabotage`.
 
-#![expect(clippy::print_stdout, reason = "a program that reports to its user")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that reports to its user"
+)]
 #![expect(clippy::unwrap_used, reason = "a test: what cannot be is to end it")]
 
 mod check;
 mod database;
 mod destination;
+mod fence;
 mod history;
 mod machine;
 mod people;
 mod provider;
 mod sabotage;
+mod wire;
 mod world;
 
 use std::{
@@ -31,9 +37,11 @@ use sabotage::Sabotage;
 use world::Kind;
 
 /// How many histories run in `cargo test`.
-const SHORT: u64 = 150;
+const SHORT: u64 = 100;
 /// As many are tried to notice one sabotage.
 const PATIENCE: u64 = 4_000;
+/// A word on stderr after so many.
+const PROGRESS: u64 = 1_000;
 /// So many failing histories are described.
 const SHOWN: usize = 10;
 
@@ -135,6 +143,9 @@ fn many(first: u64, count: u64, threads: usize) -> bool {
         sum.histories += 1;
         sum.crashes += end.crashes;
         sum.steps += end.steps;
+        if sum.histories % PROGRESS == 0 {
+            eprintln!("{} of {count} histories", sum.histories);
+        }
         if !end.violations.is_empty() {
             sum.failed.push((seed, end.violations));
         }

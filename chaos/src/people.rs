@@ -2,7 +2,6 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use futures_util::future::OptionFuture;
 use oncehook_core::{
     clock::Clock,
     decide::decide,
@@ -110,8 +109,9 @@ fn pick<'a, T>(machine: &Machine, all: &'a [T]) -> Option<&'a T> {
 
 async fn wake(machine: &Machine, stored: &StoredItem, acting: &Result<Acting, StoreError>) {
     let written = matches!(acting, Ok(Acting::Written));
-    let waking = written.then(|| async { machine.queue.wake(&[stored.wakeup()]).await });
-    let _woken = OptionFuture::from(waking).await;
+    if written {
+        let _woken = machine.queue.wake(&[stored.wakeup()]).await;
+    }
 }
 
 fn actor() -> Actor {

@@ -120,7 +120,7 @@ impl Sabotage {
                 write["Item"]["commit_id"] = json!({ "S": uuid::Uuid::new_v4().to_string() });
             }
             Self::BodyGuardDropped if put && sk == "body" && pk.starts_with("body#") => {
-                anyway(write, &condition)
+                anyway(write, &condition);
             }
             Self::EventGuardDropped if put && (sk == "event" || sk.starts_with("outbox#")) => {
                 anyway(write, &condition);
@@ -143,14 +143,13 @@ impl Sabotage {
                 );
                 write["ExpressionAttributeValues"][":soon"] = json!({ "N": "1" });
             }
-            Self::AlwaysUnsent if settles && update.contains("#work_at = :work_at") => {
-                if !update.contains("#maybe_sent_at") {
-                    set(
-                        write,
-                        "UpdateExpression",
-                        &format!("{update}, maybe_sent_at, maybe_sent_by"),
-                    );
-                }
+            Self::AlwaysUnsent
+                if settles
+                    && update.contains("#work_at = :work_at")
+                    && !update.contains("#maybe_sent_at") =>
+            {
+                let update = format!("{update}, maybe_sent_at, maybe_sent_by");
+                set(write, "UpdateExpression", &update);
             }
             _ => {}
         }
