@@ -30,6 +30,7 @@ pub(crate) fn plain_source(name: &str, scheme: Scheme) -> SourceConfig {
         success: scheme.success(),
         mode: Mode::Apply,
         not_before: None,
+        enrol_until: None,
         networks: Vec::new(),
         max_body: 4_000_000,
         retention: DAY * 30,

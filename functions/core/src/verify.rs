@@ -44,6 +44,7 @@ pub use self::{
     describe::Description,
     error::VerifyError,
     facts::Provider,
+    handshake::enrolment,
     jwt::body_hash,
     providers::LeftOut,
     read::{Received, Reply},

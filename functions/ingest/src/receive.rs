@@ -10,7 +10,7 @@ use oncehook_core::{
     config::SourceConfig,
     decide::{Decision, decide},
     event::Event,
-    verify::{Received, VerifyError},
+    verify::{Received, VerifyError, enrolment},
 };
 use oncehook_store::{Commit, CommitError, Committed, Keep, Wakeup};
 use tokio::time::Instant;
@@ -52,7 +52,11 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     }
     let now = ingest.clock.now();
     if asks {
-        return match ingest.sources.challenge(&name, &signed, now).await {
+        let answer = match enrolment(config, &signed, now) {
+            None => ingest.sources.challenge(&name, &signed, now).await,
+            enrolled => enrolled,
+        };
+        return match answer {
             Some(answer) => {
                 tracing::info!(source = %name, status = answer.status, "handshake");
                 Reply::Handshake(answer)

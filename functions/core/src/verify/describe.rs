@@ -248,6 +248,7 @@ fn handshakes(facts: &Facts) -> Vec<String> {
         Challenge::Hub => {
             "GET with hub.challenge and the right hub.verify_token: 200 with the challenge".to_owned()
         }
+        Challenge::Asana => "POST with X-Hook-Secret, until enrol_until: 200 with the same header".to_owned(),
         Challenge::Graph => "POST with validationToken and no body: 200 with the token".to_owned(),
         Challenge::Braintree => {
             "GET with bt_challenge: 200 with the public key and the challenge's signature".to_owned()

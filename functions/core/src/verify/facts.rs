@@ -282,6 +282,8 @@ pub(super) enum Challenge {
     Braintree,
     /// `validationToken` in a POST request, echoed: Microsoft Graph.
     Graph,
+    /// `X-Hook-Secret` in a POST request, given back in a header while the source may be enrolled: Asana.
+    Asana,
 }
 
 /// A part of the scope.

@@ -1,22 +1,25 @@
 //! Requests about the endpoint itself, and their answers: signed ones, and the unsigned ones of Meta,
-//! Braintree and Microsoft Graph.
+//! Braintree, Microsoft Graph and Asana.
 //!
 //! Nothing here is an event, so nothing reaches the database. An answer never is something that a stranger could
 //! use: the echo of an unsigned request needs the verify token, and only what has the shape of a challenge is signed.
 
+use jiff::Timestamp;
 use subtle::ConstantTimeEq as _;
 
 use super::{
     Source,
-    facts::{Answer, Challenge, KeyForm, Mark},
+    facts::{Answer, Challenge, Facts, KeyForm, Mark},
     key::Piece,
     read::{Received, Reply},
     signed::Location,
     url,
     view::View,
 };
-use crate::request::SignedRequest;
+use crate::{config::SourceConfig, request::SignedRequest};
 
+/// The header in which Asana hands over a secret.
+const HOOK_SECRET: &str = "x-hook-secret";
 /// The longest challenge that is echoed.
 const MAX_CHALLENGE: usize = 512;
 
@@ -45,6 +48,7 @@ impl Source {
             status,
             content_type,
             body,
+            header: None,
         };
         Some(match handshake.answer {
             Answer::Visit(pointer) => Received::Confirm {
@@ -81,6 +85,8 @@ impl Source {
                 let challenge = parameter("hub.challenge").filter(|it| it.len() <= MAX_CHALLENGE)?;
                 (known && parameter("hub.mode")? == "subscribe").then_some(challenge)?
             }
+            // No secret is needed for it, and a time is: see `enrolment`.
+            Challenge::Asana => return None,
             // It is the same whoever asks, and never anything that a browser would run.
             Challenge::Graph => parameter("validationToken").filter(|it| is_plain(it))?,
             Challenge::Braintree => {
@@ -94,8 +100,29 @@ impl Source {
             status: 200,
             content_type: "text/plain",
             body,
+            header: None,
         })
     }
+}
+
+/// The answer to a request that hands over a secret, as Asana's does while a webhook is made: the same secret, until the
+/// time that the configuration names. It is not kept: who made the webhook gets it in the answer of Asana's API. So a
+/// stranger who asks meanwhile has only his own text back.
+///
+/// <https://developers.asana.com/reference/createwebhook>
+#[must_use]
+pub fn enrolment(config: &SourceConfig, request: &SignedRequest, now: Timestamp) -> Option<Reply> {
+    if Facts::of(&config.scheme).challenge != Some(Challenge::Asana) || now >= config.enrol_until? {
+        return None;
+    }
+    let secret = request.header(HOOK_SECRET)?;
+    let plain = secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (plain && (1..=MAX_CHALLENGE).contains(&secret.len())).then_some(Reply {
+        status: 200,
+        content_type: "text/plain",
+        body: String::new(),
+        header: Some((HOOK_SECRET, secret)),
+    })
 }
 
 impl Challenge {
@@ -103,6 +130,11 @@ impl Challenge {
     pub(super) fn is_asked_by(self, request: &SignedRequest) -> bool {
         match self {
             Self::Hub | Self::Braintree => request.method == http::Method::GET,
+            Self::Asana => {
+                request.method == http::Method::POST
+                    && request.headers.contains_key(HOOK_SECRET)
+                    && !request.headers.contains_key("x-hook-signature")
+            }
             Self::Graph => {
                 request.method == http::Method::POST
                     && request.body.is_empty()

@@ -50,6 +50,8 @@ pub struct Reply {
     pub content_type: &'static str,
     /// The body.
     pub body: String,
+    /// One more header.
+    pub header: Option<(&'static str, String)>,
 }
 
 impl Source {

@@ -29,6 +29,7 @@ pub(crate) fn config(scheme: Scheme, tolerance: Option<SignedDuration>) -> Sourc
         success: 200,
         mode: Mode::Apply,
         not_before: None,
+        enrol_until: None,
         networks: vec![],
         max_body: 4_000_000,
         retention: SignedDuration::from_hours(24),

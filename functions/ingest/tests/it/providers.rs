@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use jiff::SignedDuration;
 use lambda_http::{Body, Response};
 use oncehook_core::{
@@ -50,6 +50,11 @@ secret = "stripe"
 [source.graph]
 scheme = "microsoft-graph"
 secret = "graph"
+
+[source.asana]
+scheme = "asana"
+secret = "nothing-yet"
+enrol_until = 2026-12-01T12:15:00Z
 
 [source.sns]
 scheme = "aws-sns"
@@ -301,4 +306,35 @@ async fn graphs_validation_token_is_echoed_as_text_and_nothing_that_a_browser_ru
     assert_eq!(answer.headers()["content-type"], "text/plain");
     assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
     assert_eq!(ask("%3Cscript%3E").await.status(), 403);
+}
+
+#[tokio::test]
+async fn asanas_secret_is_given_back_until_the_time_that_is_named_and_not_kept() {
+    let world = world().await;
+    let ask = |headers: &[(&'static str, &'static str)]| {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let headers: HeaderMap = headers.collect();
+        world.send(
+            Method::POST,
+            "asana",
+            "/webhooks/asana",
+            headers,
+            Bytes::from_static(b"{}"),
+        )
+    };
+    let secret = "b537207f20cbfa02357cf448134da559e8bd39d61597dcd5631b8012eae53e81";
+    let answer = ask(&[("x-hook-secret", secret)]).await;
+    assert_eq!((answer.status().as_u16(), text(&answer)), (200, ""));
+    assert_eq!(answer.headers()["x-hook-secret"], secret);
+    assert!(!log::take().contains(secret));
+    assert_eq!(ask(&[("x-hook-secret", "<script>")]).await.status(), 403);
+    // It is no way round a signature.
+    let signed = [("x-hook-secret", secret), ("x-hook-signature", "00")];
+    assert_ne!(ask(&signed).await.status(), 200);
+    world.clock.advance(SignedDuration::from_mins(15));
+    let late = ask(&[("x-hook-secret", secret)]).await;
+    assert_eq!(late.status(), 403);
+    assert!(!late.headers().contains_key("x-hook-secret"));
 }
