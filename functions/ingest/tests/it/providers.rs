@@ -40,6 +40,14 @@ secret = "discord"
 scheme = "plaid"
 secret = "plaid"
 
+[source.graph]
+scheme = "microsoft-graph"
+secret = "graph"
+
+[source.mailgun]
+scheme = "mailgun"
+secret = "mailgun"
+
 [source.stripe]
 scheme = "stripe"
 secret = "stripe"
@@ -150,6 +158,53 @@ async fn only_those_who_know_the_token_get_an_echo() {
     let answer = world.get("meta", &query("other")).await;
     assert_eq!((answer.status().as_u16(), text(&answer)), (403, ""));
     assert_eq!(world.get("stripe", &query("token")).await.status(), 405);
+}
+
+#[tokio::test]
+async fn graphs_token_comes_back_decoded_and_nothing_that_could_hold_events_is_taken_for_the_question() {
+    let world = world().await;
+    let ask = async |method: Method, query: &str, body: &'static str| {
+        let path = format!("/webhooks/graph?{query}");
+        world
+            .send(method, "graph", &path, HeaderMap::new(), Bytes::from(body))
+            .await
+    };
+    let query = "validationToken=Validation%3A+Testing%20client";
+    let answer = ask(Method::POST, query, "").await;
+    assert_eq!(
+        (answer.status().as_u16(), text(&answer)),
+        (200, "Validation: Testing client")
+    );
+    assert_eq!(answer.headers()["content-type"], "text/plain");
+    assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
+    // No page is ever sent back, and no other method is answered.
+    let page = ask(Method::POST, "validationToken=%3Cb%3E", "").await;
+    assert_eq!((page.status().as_u16(), text(&page)), (403, ""));
+    assert_eq!(ask(Method::GET, query, "").await.status(), 405);
+    // With a body it is a notification, and needs the secret.
+    let forged = r#"{"value": [{"id": "1", "subscriptionId": "s", "clientState": "guess"}]}"#;
+    let refused = ask(Method::POST, query, forged).await;
+    assert_eq!((refused.status().as_u16(), text(&refused)), (401, ""));
+    let taken = r#"{"value": [{"id": "1", "subscriptionId": "s", "clientState": "secret"}]}"#;
+    assert_eq!(ask(Method::POST, query, taken).await.status(), 200);
+}
+
+#[tokio::test]
+async fn a_token_of_mailgun_serves_for_one_event() {
+    let world = world().await;
+    let outcome = |answer: &Response<Body>| {
+        let outcome = answer.headers()["oncehook-outcome"].to_str().unwrap();
+        outcome.to_owned()
+    };
+    let event = |id: &str, token: &str| json!({"signature": {"token": token}, "event-data": {"id": id, "event": "opened"}});
+    let first = world.post("mailgun", "secret", &event("1", "a")).await;
+    assert_eq!((first.status().as_u16(), &*outcome(&first)), (200, "ignored"));
+    let again = world.post("mailgun", "secret", &event("1", "a")).await;
+    assert!(again.headers().contains_key("oncehook-replayed"));
+    let forged = world.post("mailgun", "secret", &event("2", "a")).await;
+    assert_eq!((forged.status().as_u16(), &*outcome(&forged)), (200, "held"));
+    let other = world.post("mailgun", "secret", &event("3", "b")).await;
+    assert_eq!(outcome(&other), "ignored");
 }
 
 #[tokio::test]
