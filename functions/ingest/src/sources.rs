@@ -131,7 +131,7 @@ impl Sources {
 }
 
 impl Sources {
-    /// The answer to an unsigned request about the endpoint, GET or POST; none if it may not be answered.
+    /// The answer to an unsigned GET request about the endpoint; none if it may not be answered.
     pub(crate) async fn challenge(
         &self,
         name: &str,

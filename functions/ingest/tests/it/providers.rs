@@ -40,10 +40,6 @@ secret = "discord"
 scheme = "plaid"
 secret = "plaid"
 
-[source.graph]
-scheme = "microsoft-graph"
-secret = "graph"
-
 [source.mailgun]
 scheme = "mailgun"
 secret = "mailgun"
@@ -158,35 +154,6 @@ async fn only_those_who_know_the_token_get_an_echo() {
     let answer = world.get("meta", &query("other")).await;
     assert_eq!((answer.status().as_u16(), text(&answer)), (403, ""));
     assert_eq!(world.get("stripe", &query("token")).await.status(), 405);
-}
-
-#[tokio::test]
-async fn graphs_token_comes_back_decoded_and_nothing_that_could_hold_events_is_taken_for_the_question() {
-    let world = world().await;
-    let ask = async |method: Method, query: &str, body: &'static str| {
-        let path = format!("/webhooks/graph?{query}");
-        world
-            .send(method, "graph", &path, HeaderMap::new(), Bytes::from(body))
-            .await
-    };
-    let query = "validationToken=Validation%3A+Testing%20client";
-    let answer = ask(Method::POST, query, "").await;
-    assert_eq!(
-        (answer.status().as_u16(), text(&answer)),
-        (200, "Validation: Testing client")
-    );
-    assert_eq!(answer.headers()["content-type"], "text/plain");
-    assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
-    // No page is ever sent back, and no other method is answered.
-    let page = ask(Method::POST, "validationToken=%3Cb%3E", "").await;
-    assert_eq!((page.status().as_u16(), text(&page)), (403, ""));
-    assert_eq!(ask(Method::GET, query, "").await.status(), 405);
-    // With a body it is a notification, and needs the secret.
-    let forged = r#"{"value": [{"id": "1", "subscriptionId": "s", "clientState": "guess"}]}"#;
-    let refused = ask(Method::POST, query, forged).await;
-    assert_eq!((refused.status().as_u16(), text(&refused)), (401, ""));
-    let taken = r#"{"value": [{"id": "1", "subscriptionId": "s", "clientState": "secret"}]}"#;
-    assert_eq!(ask(Method::POST, query, taken).await.status(), 200);
 }
 
 #[tokio::test]
