@@ -43,6 +43,10 @@ secret = "discord"
 scheme = "plaid"
 secret = "plaid"
 
+[source.mailgun]
+scheme = "mailgun"
+secret = "mailgun"
+
 [source.stripe]
 scheme = "stripe"
 secret = "stripe"
@@ -167,6 +171,24 @@ async fn only_those_who_know_the_token_get_an_echo() {
     let answer = world.get("meta", &query("other")).await;
     assert_eq!((answer.status().as_u16(), text(&answer)), (403, ""));
     assert_eq!(world.get("stripe", &query("token")).await.status(), 405);
+}
+
+#[tokio::test]
+async fn a_token_of_mailgun_serves_for_one_event() {
+    let world = world().await;
+    let outcome = |answer: &Response<Body>| {
+        let outcome = answer.headers()["oncehook-outcome"].to_str().unwrap();
+        outcome.to_owned()
+    };
+    let event = |id: &str, token: &str| json!({"signature": {"token": token}, "event-data": {"id": id, "event": "opened"}});
+    let first = world.post("mailgun", "secret", &event("1", "a")).await;
+    assert_eq!((first.status().as_u16(), &*outcome(&first)), (200, "ignored"));
+    let again = world.post("mailgun", "secret", &event("1", "a")).await;
+    assert!(again.headers().contains_key("oncehook-replayed"));
+    let forged = world.post("mailgun", "secret", &event("2", "a")).await;
+    assert_eq!((forged.status().as_u16(), &*outcome(&forged)), (200, "held"));
+    let other = world.post("mailgun", "secret", &event("3", "b")).await;
+    assert_eq!(outcome(&other), "ignored");
 }
 
 #[tokio::test]
