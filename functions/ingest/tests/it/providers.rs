@@ -283,7 +283,6 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     };
     let answer = post("aws_sns-01").await;
     assert_eq!(answer.status(), 503, "what comes is no certificate");
-    world.clock.advance(SignedDuration::from_hours(2));
     let certificate = include_str!("../../../core/tests/data/sns.pem");
     world.plaid.answer(json!(certificate));
     assert_eq!(post("aws_sns-01").await.status(), 200);
@@ -292,7 +291,11 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     assert_eq!(post("aws_sns-05").await.status(), 401);
     assert_eq!(post("aws_sns-06").await.status(), 200, "the same message");
     let asked = world.plaid.received();
-    assert_eq!(asked.len(), 2, "the certificate is kept");
+    assert_eq!(
+        asked.len(),
+        2,
+        "what is no certificate is not kept, and a certificate is"
+    );
     assert_eq!(asked[1].path, "/SimpleNotificationService-0123456789abcdef.pem");
 
     // A subscription is confirmed before it is answered, and no event.
@@ -306,6 +309,11 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     );
     world.plaid.next(Behaviour::Status(500, None));
     assert_eq!(post("aws_sns-03").await.status(), 503, "SNS is to come again");
+
+    // Later the certificate cannot be had: the one from before serves.
+    world.clock.advance(SignedDuration::from_hours(2));
+    world.plaid.next(Behaviour::Status(500, None));
+    assert_eq!(post("aws_sns-02").await.status(), 200);
 }
 
 #[tokio::test]
