@@ -257,3 +257,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_changed_byte_of_paddle_classics_fields_is_noticed() {
+    let vector = vector("paddle_classic-03");
+    let source = source("paddle-classic", vector["secret"].as_str().unwrap());
+    let original = sent("paddle_classic-03");
+    assert!(source.verify(original.clone(), now()).is_ok());
+    let signature = vector["body"].as_str().unwrap().find("p_signature").unwrap();
+    let mut tried = 0;
+    for index in 0..signature {
+        for flip in [1_u8, 2, 4, 0x20] {
+            let mut bytes = original.body.to_vec();
+            bytes[index] ^= flip;
+            // Digits of an escape may be written in either case: the field is the same.
+            if bytes.eq_ignore_ascii_case(&original.body)
+                && index >= 2
+                && original.body[index - 2..index].contains(&b'%')
+            {
+                continue;
+            }
+            let forged = SignedRequest {
+                body: bytes.into(),
+                ..original.clone()
+            };
+            assert!(source.verify(forged, now()).is_err(), "{index} ^ {flip}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 500);
+}
