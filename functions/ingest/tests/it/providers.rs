@@ -303,7 +303,7 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     assert_eq!((answer.status().as_u16(), text(&answer)), (200, ""));
     let asked = world.plaid.received();
     assert!(
-        asked[2]
+        asked[3]
             .path
             .starts_with("/?Action=ConfirmSubscription&TopicArn=")
     );
