@@ -99,7 +99,7 @@ impl World {
             _ => None,
         });
         let mut config = Config::parse(text, "oncehook.toml").unwrap();
-        environment.override_urls(&mut config).unwrap();
+        environment.override_targets(&mut config).unwrap();
 
         let table = format!("oncehook-{suffix}");
         let direct = oncehook_edge::local_dynamodb(&endpoint);

@@ -1,4 +1,5 @@
 mod config;
+mod kinds;
 mod numbers;
 mod outbox;
 mod presets;
