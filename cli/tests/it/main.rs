@@ -8,6 +8,7 @@ mod offline;
 mod operate;
 mod running;
 mod secret;
+mod services;
 mod sources;
 
 use std::{

@@ -5,6 +5,7 @@
 //! `MessageDeduplicationId` where the queue is FIFO), with Lambda in the client context's `custom.idempotency_key` and in
 //! a rendered body, with EventBridge in `detail.idempotency_key`.
 
+mod document;
 mod wrap;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -12,6 +13,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{config::Kind, plan::RenderedRequest};
+pub use document::{Service, markdown};
 use wrap::{detail, is_allowed, payload};
 
 /// A message with its attributes, in bytes: "1 MiB or 1,048,576 bytes".
