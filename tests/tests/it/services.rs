@@ -41,7 +41,10 @@ fn configuration(destinations: &[(&str, String)]) -> String {
 }
 
 fn item<'a>(items: &'a [OutboxView], effect: &str) -> &'a OutboxView {
-    items.iter().find(|view| view.item.effect == effect).unwrap()
+    items
+        .iter()
+        .find(|view| view.item.effect == effect)
+        .expect("the item")
 }
 
 #[tokio::test]
