@@ -6,6 +6,7 @@
     reason = "this is the edge: the one place that reads the clock and the environment"
 )]
 
+mod bucket;
 mod clients;
 mod environment;
 mod parameter;
@@ -21,6 +22,7 @@ use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
 
+pub use bucket::{BODIES, Bucket};
 pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, target_variable, unknown_targets, variable};
 pub use provider_keys::ProviderKeys;
@@ -93,7 +95,11 @@ pub async fn start() -> anyhow::Result<Edge> {
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
     let client = aws_sdk_sqs::Client::new(&aws);
-    let ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
+    let mut ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
+    if let Some(name) = environment.get(BODIES).filter(|name| !name.trim().is_empty()) {
+        let signer = Signer::new(&aws, &environment);
+        ledger = ledger.with_bodies(Arc::new(Bucket::new(signer, name)));
+    }
     let queue = Queue::Sqs { client, url };
     Ok(Edge {
         config,

@@ -15,7 +15,10 @@ use aws_credential_types::{
     provider::{ProvideCredentials, SharedCredentialsProvider},
 };
 use aws_sigv4::{
-    http_request::{SignableBody, SignableRequest, SigningSettings, sign},
+    http_request::{
+        PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings,
+        UriPathNormalizationMode, sign,
+    },
     sign::v4::SigningParams,
 };
 use bytes::Bytes;
@@ -26,7 +29,12 @@ use jiff::{SignedDuration, Timestamp};
 use crate::environment::Environment;
 
 /// Services as endpoints and signatures name them, and as the SDK's variables do (`AWS_ENDPOINT_URL_EVENTBRIDGE`).
-const SERVICES: [(&str, &str); 3] = [("sqs", "SQS"), ("lambda", "LAMBDA"), ("events", "EVENTBRIDGE")];
+const SERVICES: [(&str, &str); 4] = [
+    ("sqs", "SQS"),
+    ("lambda", "LAMBDA"),
+    ("events", "EVENTBRIDGE"),
+    ("s3", "S3"),
+];
 /// The longest that finding credentials may take.
 const CREDENTIALS: Duration = Duration::from_secs(2);
 /// Credentials that end sooner are asked for again.
@@ -35,7 +43,7 @@ const LEFT: SignedDuration = SignedDuration::from_mins(2);
 /// A request to be signed.
 #[derive(Debug, Clone)]
 pub struct Unsigned<'a> {
-    /// The service: `sqs`, `lambda`, `events`.
+    /// The service: `sqs`, `lambda`, `events`, `s3`.
     pub service: &'a str,
     /// The method.
     pub method: Method,
@@ -43,7 +51,7 @@ pub struct Unsigned<'a> {
     pub region: Option<&'a str>,
     /// `https://host`, if it is not the service's usual one.
     pub origin: Option<&'a str>,
-    /// The path, percent-encoded.
+    /// The path, percent-encoded, and the query.
     pub path: &'a str,
     /// Headers; all of them are signed.
     pub headers: &'a [(&'static str, String)],
@@ -148,7 +156,7 @@ impl Signer {
             .region(region)
             .name(call.service)
             .time(moment(now))
-            .settings(SigningSettings::default())
+            .settings(settings(call.service))
             .build()
             .map_err(|error| wrong(&error))?
             .into();
@@ -194,6 +202,18 @@ impl Signer {
         *kept() = Some(found.clone());
         Ok(found)
     }
+}
+
+/// S3 signs paths as they are, and the hash of the body in a header.
+/// <https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html>
+fn settings(service: &str) -> SigningSettings {
+    let mut settings = SigningSettings::default();
+    if service == "s3" {
+        settings.percent_encoding_mode = PercentEncodingMode::Single;
+        settings.uri_path_normalization_mode = UriPathNormalizationMode::Disabled;
+        settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+    }
+    settings
 }
 
 fn moment(now: Timestamp) -> SystemTime {
