@@ -2,7 +2,9 @@
 //!
 //! Nothing is deployed or called. What only a deployment knows is noted, not guessed.
 
+mod rights;
 mod tables;
+mod targets;
 mod timeouts;
 mod variables;
 
@@ -57,6 +59,7 @@ pub(super) fn check(
         start,
     };
     tables::check(&context, findings);
+    targets::check(&context, findings);
     timeouts::check(&context, findings);
     variables::check(&context, findings);
 }

@@ -1,6 +1,7 @@
 //! `oncehook check`: each thing that it looks at, broken once.
 
 mod memory;
+mod targets;
 mod template;
 
 use std::process::Output;

@@ -10,6 +10,7 @@ mod offline;
 mod operate;
 mod running;
 mod secret;
+mod services;
 mod sources;
 
 use std::{

@@ -8,6 +8,7 @@ mod logs;
 mod races;
 mod replies;
 mod rie;
+mod services;
 mod sources;
 mod sqs;
 mod template;
