@@ -43,6 +43,8 @@ pub(crate) struct Sent {
     pub(crate) about: About,
     pub(crate) customer: &'static str,
     pub(crate) amount: u64,
+    /// What makes its body too large for the table, if it is.
+    padding: String,
     /// Somebody said 2xx.
     pub(crate) taken: AtomicBool,
 }
@@ -59,6 +61,11 @@ pub(crate) fn events(world: &World) -> Vec<Sent> {
             about,
             customer,
             amount,
+            padding: if world.chance(25) {
+                noise(world)
+            } else {
+                String::new()
+            },
             taken: AtomicBool::new(false),
         });
     };
@@ -85,6 +92,12 @@ pub(crate) fn events(world: &World) -> Vec<Sent> {
     events
 }
 
+/// A text that no compression brings below 64 KiB.
+fn noise(world: &World) -> String {
+    let mut random = fastrand::Rng::with_seed(world.draw(u64::MAX));
+    (0..100_000).map(|_| random.alphanumeric()).collect()
+}
+
 impl Sent {
     pub(crate) fn source(&self) -> &'static str {
         match self.about {
@@ -104,14 +117,17 @@ impl Sent {
             }
             About::Refund => ("charge.refunded", format!("re_{}", self.id), 0),
             About::Push(number) => {
-                return json!({ "customer": self.customer, "amount": self.amount, "push": number });
+                return json!({
+                    "customer": self.customer, "amount": self.amount, "push": number, "padding": self.padding
+                });
             }
             About::Other => ("account.updated", "acct".to_owned(), 0),
         };
         json!({
             "id": self.id, "object": "event", "type": kind, "created": 1_796_000_000, "livemode": false,
             "data": { "object": {
-                "id": id, "customer": self.customer, "amount": self.amount, "sequence": sequence
+                "id": id, "customer": self.customer, "amount": self.amount, "sequence": sequence,
+                "padding": self.padding
             } }
         })
     }

@@ -6,7 +6,13 @@
 mod parts;
 mod tables;
 
-use std::{net::SocketAddr, path::PathBuf, process::Command, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use clap::Args as ClapArgs;
@@ -14,17 +20,20 @@ use oncehook_core::{
     clock::Clock,
     config::{Config, Kind},
     rules::Rules,
+    timing::BODIES_BEYOND_RETENTION,
 };
 use oncehook_edge::{Environment, Signer, SystemClock};
 use oncehook_ingest::Ingest;
 use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer, services::Services};
-use oncehook_store::{Ledger, Queue, Wakeup};
+use oncehook_store::{Folder, Ledger, Queue, Wakeup};
 use tokio::{net::TcpListener, sync::mpsc};
 
 use crate::{configuration, output, running::Running, secrets, storage};
 
 /// The name of Oncehook's table in the embedded database.
 pub(crate) const TABLE: &str = "oncehook";
+/// The folder, inside its own, of bodies that are too large for the table.
+pub(crate) const BODIES: &str = "bodies";
 
 /// Receive webhooks on this machine: HTTP at /webhooks/{source}, all state in one folder.
 ///
@@ -52,7 +61,7 @@ pub(crate) struct Args {
 }
 
 /// Runs until interrupted.
-pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Result<()> {
+pub(crate) async fn run(config_path: &Path, args: Args) -> anyhow::Result<()> {
     start_logs();
     let mut config = configuration::load(config_path)?;
     let environment = secrets::environment_of(&config);
@@ -93,7 +102,8 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         TABLE.to_owned(),
         environment.tables(&config),
         config.shards,
-    );
+    )
+    .with_bodies(large_bodies(&args.data, &config)?);
 
     let url = format!("http://{}", listener.local_addr()?);
     let running = Running {
@@ -118,6 +128,19 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
     serve(listener, parts.ingest).await;
     Running::remove(&args.data);
     Ok(())
+}
+
+/// The folder of bodies that are too large for the table; what nothing names any more goes at start.
+fn large_bodies(data: &Path, config: &Config) -> anyhow::Result<Arc<Folder>> {
+    let folder = Folder::new(data.join(BODIES));
+    let longest = config.sources.values().map(|source| source.retention).max();
+    folder
+        .expire(
+            longest.unwrap_or_default() + BODIES_BEYOND_RETENTION,
+            SystemClock.now(),
+        )
+        .with_context(|| format!("cannot look through {}", data.join(BODIES).display()))?;
+    Ok(Arc::new(folder))
 }
 
 async fn serve(listener: TcpListener, ingest: Arc<Ingest>) {

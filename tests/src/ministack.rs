@@ -1,4 +1,4 @@
-//! SQS, Lambda and EventBridge as ministack speaks them, in a process of its own.
+//! SQS, Lambda, EventBridge and S3 as ministack speaks them, in a process of its own.
 //!
 //! `make test` installs ministack and names it in `ONCEHOOK_TEST_MINISTACK`; without it there is no SQS to test with.
 
@@ -124,7 +124,9 @@ impl Ministack {
             "FunctionName": name, "Runtime": "python3.12", "Handler": "index.handler", "Timeout": 10,
             "Role": "arn:aws:iam::000000000000:role/none", "Code": { "ZipFile": zip.trim() },
         });
-        self.call("lambda", "/2015-03-31/functions", &[], &function).await;
+        let body = Bytes::from(function.to_string());
+        self.call("lambda", Method::POST, "/2015-03-31/functions", &[], body)
+            .await;
     }
 
     /// Calls EventBridge.
@@ -136,28 +138,42 @@ impl Ministack {
             ("content-type", "application/x-amz-json-1.1".to_owned()),
             ("x-amz-target", format!("AWSEvents.{operation}")),
         ];
-        self.call("events", "/", &headers, body).await;
+        let body = Bytes::from(body.to_string());
+        self.call("events", Method::POST, "/", &headers, body).await;
     }
 
-    async fn call(&self, service: &str, path: &str, headers: &[(&'static str, String)], body: &Value) {
+    /// Calls S3, without a body; returns what it says.
+    ///
+    /// # Panics
+    /// When it refuses.
+    pub async fn s3(&self, method: Method, path: &str) -> String {
+        self.call("s3", method, path, &[], Bytes::new()).await
+    }
+
+    async fn call(
+        &self,
+        service: &str,
+        method: Method,
+        path: &str,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+    ) -> String {
         let call = Unsigned {
             service,
-            method: Method::POST,
+            method,
             region: None,
             origin: None,
             path,
             headers,
-            body: Bytes::from(body.to_string()),
+            body,
         };
         let signer = Signer::local(&self.endpoint);
         let request = signer.sign(&call, SystemClock.now()).await.unwrap();
         let answer = oncehook_drain::client().unwrap().request(request).await.unwrap();
         let status = answer.status();
         let text = answer.into_body().collect().await.unwrap().to_bytes();
-        assert!(
-            status.is_success(),
-            "{path}: {status} {}",
-            String::from_utf8_lossy(&text)
-        );
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert!(status.is_success(), "{path}: {status} {text}");
+        text
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing is deployed or called. What only a deployment knows is noted, not guessed.
 
+mod bodies;
 mod rights;
 mod tables;
 mod targets;
@@ -61,6 +62,7 @@ pub(super) fn check(
     tables::check(&context, findings);
     targets::check(&context, findings);
     timeouts::check(&context, findings);
+    bodies::check(&context, findings);
     variables::check(&context, findings);
 }
 

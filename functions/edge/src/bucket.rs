@@ -138,12 +138,7 @@ async fn read(answer: Response<Incoming>, most: usize) -> Result<(StatusCode, By
 
 /// What went wrong, without what S3 repeats of the request.
 fn refused(what: &str, status: StatusCode, body: &Bytes) -> BodyError {
-    let text = String::from_utf8_lossy(body);
-    let code = text
-        .split("<Code>")
-        .nth(1)
-        .and_then(|rest| rest.split('<').next());
-    let detail = format!("{what}: {status} {}", code.unwrap_or_default());
+    let detail = format!("{what}: {status} {}", code(&String::from_utf8_lossy(body)));
     let busy = status.is_server_error()
         || matches!(
             status,

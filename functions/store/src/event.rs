@@ -111,7 +111,7 @@ impl Ledger {
     /// The guard of a token that serves for one event with one body.
     pub(crate) fn token_guard(&self, stored: &Stored<'_>, token: &str) -> Action {
         let own = attr::s(keys::event_pk(stored.event));
-        let body = attr::s(sha256(&stored.event.body));
+        let body = attr::s(digest(&stored.event.body));
         let guard = self
             .put(attr::item([
                 ("pk", attr::s(keys::token_guard_pk(stored.event, token))),

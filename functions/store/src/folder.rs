@@ -4,16 +4,16 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
+use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use crate::large::{Answer, Bodies, BodyError};
 
 /// Released files are there for so long: somebody may have read their name just before.
-const LEFT: Duration = Duration::from_hours(24);
+const LEFT: SignedDuration = SignedDuration::from_hours(24);
 
 /// A folder of bodies.
 #[derive(Debug, Clone)]
@@ -30,14 +30,10 @@ impl Folder {
     ///
     /// # Errors
     /// When a file cannot be read or deleted.
-    pub fn expire(&self, age: Duration, now: SystemTime) -> io::Result<usize> {
+    pub fn expire(&self, age: SignedDuration, now: Timestamp) -> io::Result<usize> {
         let mut gone = 0;
         for file in files(&self.0.join("bodies"))? {
-            if now
-                .duration_since(fs::metadata(&file)?.modified()?)
-                .unwrap_or_default()
-                >= age
-            {
+            if is_older(&file, age, now)? {
                 fs::remove_file(&file)?;
                 gone += 1;
             }
@@ -46,11 +42,7 @@ impl Folder {
             let Some(file) = mark.to_str().and_then(|mark| mark.strip_suffix(".released")) else {
                 continue;
             };
-            if now
-                .duration_since(fs::metadata(&mark)?.modified()?)
-                .unwrap_or_default()
-                >= LEFT
-            {
+            if is_older(&mark, LEFT, now)? {
                 let _gone_before = fs::remove_file(file);
                 fs::remove_file(&mark)?;
                 gone += 1;
@@ -94,6 +86,11 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
+}
+
+fn is_older(file: &Path, than: SignedDuration, now: Timestamp) -> io::Result<bool> {
+    let written = Timestamp::try_from(fs::metadata(file)?.modified()?).map_err(io::Error::other)?;
+    Ok(now.duration_since(written) >= than)
 }
 
 fn read(path: &Path, most: usize) -> io::Result<Option<Bytes>> {

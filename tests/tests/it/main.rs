@@ -1,6 +1,7 @@
 //! The whole of Oncehook, tested as its users know it.
 
 mod batches;
+mod bucket;
 mod crashes;
 mod fixtures;
 mod guarantees;

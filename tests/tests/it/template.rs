@@ -142,7 +142,10 @@ async fn a_change_of_the_template_alone_is_noticed() {
         // Large bodies.
         ("            Prefix: kept/\n", "            Prefix: bodies/\n"),
         ("            Prefix: bodies/\n", "            Prefix: body/\n"),
-        ("{ Key: released, Value: \"yes\" }", "{ Key: released, Value: \"no\" }"),
+        (
+            "{ Key: released, Value: \"yes\" }",
+            "{ Key: released, Value: \"no\" }",
+        ),
         (
             "        ONCEHOOK_LOG: !Ref LogLevel\n",
             "        ONCEHOOK_LOGS: !Ref LogLevel\n",

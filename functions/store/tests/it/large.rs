@@ -6,7 +6,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -85,8 +85,10 @@ impl Shelf {
 
     /// What the lifecycle deletes in the end.
     fn expire(&self) -> usize {
-        let later = SystemTime::UNIX_EPOCH + Duration::from_hours(24 * 365 * 200);
-        self.folder.expire(Duration::from_hours(24 * 32), later).unwrap()
+        let later = jiff::Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 200);
+        self.folder
+            .expire(SignedDuration::from_hours(24 * 32), later)
+            .unwrap()
     }
 }
 
@@ -439,7 +441,8 @@ async fn a_name_in_a_record_is_always_that_of_a_body_that_lives_as_long() {
             tokio::time::sleep(wait).await;
             world.ledger.retry(&dropped, give_up, &actor, later(2)).await
         });
-        (discarded.unwrap(), reopened.unwrap());
+        discarded.unwrap();
+        reopened.unwrap();
         let record = world.record(&event.id).await;
         let holder = world.find(&pk(&event.id), "body").await.unwrap_or(record);
         let (place, expires) = (s(&holder, "body_at"), holder.contains_key("expires_at"));

@@ -74,7 +74,10 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
         "{name} starts in another way"
     );
     expected.extend(names(EDGE, "try_from_env(\""));
-    assert!(EDGE.contains("environment.get(BODIES)"), "large bodies are found in another way");
+    assert!(
+        EDGE.contains("environment.get(BODIES)"),
+        "large bodies are found in another way"
+    );
     expected.insert(oncehook_edge::BODIES.to_owned());
     if main.contains("edge.secrets()") {
         expected.insert(oncehook_edge::SECRETS_PARAMETER.to_owned());
