@@ -122,18 +122,18 @@ def forwarded(s):
 
 def large(s):
     """Bodies that no item of the table could hold: forwarded, and failed until the row is as the rule wants it."""
-    payload = event("evt_17", "customer.created", id="cus_17", email="seventeen@example.com", note=noise())
+    payload = event("evt_31", "customer.created", id="cus_31", email="thirtyone@example.com", note=noise())
     check([s.post(payload).outcome for _ in range(2)] == ["applied", "applied"], "not applied")
-    (call,) = eventually(lambda: s.destination.about("seventeen@example.com"), 20, "the forwarded event")
+    (call,) = eventually(lambda: s.destination.about("thirtyone@example.com"), 20, "the forwarded event")
     check(call.body == json.dumps(payload).encode(), "other bytes than those received")
-    check(s.bodies("evt_17", "bodies/") == [False], "not one object")
+    check(s.bodies("evt_31", "bodies/") == [False], "not one object")
     refund = {"amount_refunded": 10_000, "customer": "cus_2", "metadata": {"organization_id": "org_1"}, "note": noise()}
-    refunded = event("evt_18", "charge.refunded", id="ch_3", **refund)
+    refunded = event("evt_32", "charge.refunded", id="ch_3", **refund)
     check(s.post(refunded).outcome == "failed", "the condition held")
-    check(s.bodies("evt_18", "kept/") == [False], "its body would expire")
-    s.post(invoice("evt_19", "cus_2", 10_000))
+    check(s.bodies("evt_32", "kept/") == [False], "its body would expire")
+    s.post(invoice("evt_33", "cus_2", 10_000))
     check(s.post(refunded).outcome == "applied", "not applied once the condition holds")
-    check(s.bodies("evt_18", "kept/") == [True], "the body of the failed event is kept for ever")
+    check(s.bodies("evt_32", "kept/") == [True], "the body of the failed event is kept for ever")
     return f"{len(call.body)} bytes forwarded from the bucket, one object for two deliveries; a failed event's is released once it is applied"
 
 
