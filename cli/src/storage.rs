@@ -78,12 +78,7 @@ impl Storage {
             });
         }
         match running {
-            Ok(running) if answers(&running.endpoint).await => Ok(Place {
-                client: oncehook_edge::local_dynamodb(&running.endpoint),
-                table: running.table.clone(),
-                local: true,
-                dev: Some(running),
-            }),
+            Ok(running) if answers(&running.endpoint).await => Ok(Place::of_dev(running)),
             _ => bail!(
                 "`oncehook dev` is not running in {}: start it, or give the folder of a running one with --data; \
                  for AWS set ONCEHOOK_TABLE or give --table, the stack's output TableName",
@@ -104,6 +99,16 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// That of an `oncehook dev`, which is known to run.
+    pub(crate) fn of_dev(running: Running) -> Self {
+        Self {
+            client: oncehook_edge::local_dynamodb(&running.endpoint),
+            table: running.table.clone(),
+            local: true,
+            dev: Some(running),
+        }
+    }
+
     /// The ledger. Acts need the configuration, for the user's tables and the shards; reading does not.
     pub(crate) fn ledger(&self, config: Option<&Config>) -> Ledger {
         let tables = config.map(|config| Environment::process().tables(config));
