@@ -140,7 +140,7 @@ fn a_refused_request_is_shown_although_nothing_is_stored() {
 fn acts_are_asked_for_first_and_made_events_take_the_way_of_all() {
     let dev = Dev::start(CONFIG);
     let body = r#"{"id":"evt_made","object":"event","type":"invoice.payment_succeeded","livemode":false,"data":{"object":{"customer":"<script>alert(1)</script>","amount_paid":5}}}"#;
-    let make =
+    let mut make =
         json!({ "source": "stripe", "kind": "invoice.payment_succeeded", "id": "evt_made", "body": body });
     assert_eq!(post(&dev, "api/plan", &make).json()["decision"], "apply");
     assert_eq!(rows(&dev), Vec::<Value>::new());
