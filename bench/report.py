@@ -32,7 +32,7 @@ class Report:
             print(f"{row['measure']:{width}}  {row['value']:>10.2f} {row['unit']:6} {row['target'] or '':8} {met}")
         print(f"\n{platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; {versions(here)}")
         missed = [row["measure"] for row in self.rows if row["met"] is False]
-        print(f"{len(self.rows)} rows; missed: {', '.join(missed) or 'none'}. docs/scaling.md and bench/README.md say why.")
+        print(f"{len(self.rows)} rows; missed: {', '.join(missed) or 'none'}. What is known of the reasons is in bench/README.md.")
         folder = pathlib.Path(output)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "results.json").write_text(json.dumps(self.rows, indent=1) + "\n")

@@ -195,7 +195,7 @@ class Bench:
         for size in () if self.fast else (2048, 4096):
             self.ok(ingest.invoke(events.request(events.payment(size)))[0], "a larger event")
             _, units, _ = database.take()
-            add(f"write units of ingest, event of {size // 1024} KB", sum(units.values()), "WCU", None)
+            add(f"write units of ingest, event of {size // 1024} KB that compresses well", sum(units.values()), "WCU", None)
         for peer in self.subjects()[5:]:
             function = self.function(peer, database.endpoint, far.endpoint)
             self.ok(function.invoke(self.event(peer))[0], peer)
@@ -258,9 +258,10 @@ class Bench:
         whole = sizes[-1] >= 1_000_000
         first = next((size for size in sizes if size >= 1_000), sizes[0])
         name = f"{sizes[-1]:,} stored events"
-        self.report.add(f"sweep: {name} / {first:,}", swept[sizes[-1]] / swept[first], "x", "<= 1.25", complete=whole)
-        self.report.add(f"applied event: {name} / {sizes[0]:,}", applied[sizes[-1]] / applied[sizes[0]], "x", "<= 1.25",
-                        complete=whole)
+        if sizes[-1] != first:
+            self.report.add(f"sweep: {name} / {first:,}", swept[sizes[-1]] / swept[first], "x", "<= 1.25", complete=whole)
+            self.report.add(f"applied event: {name} / {sizes[0]:,}", applied[sizes[-1]] / applied[sizes[0]], "x", "<= 1.25",
+                            complete=whole)
         sweep.stop()
         ingest.stop()
 
@@ -269,8 +270,10 @@ class Bench:
             archive = self.logs / f"{name}.zip"
             with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
                 file.write(self.binaries / f"oncehook-{name}", "bootstrap")
-            self.report.add(f"zip, {platform.machine()}: {name}", archive.stat().st_size / 1e6, "MB", "<= 4.5",
-                            complete=platform.machine() in ("aarch64", "arm64"))
+            # Another architecture's size says nothing about the target: no verdict there, either way.
+            here = platform.machine() in ("aarch64", "arm64")
+            self.report.add(f"zip, {platform.machine()}{'' if here else ', target is of arm64'}: {name}",
+                            archive.stat().st_size / 1e6, "MB", "<= 4.5" if here else None)
 
     def throughput(self):
         body = events.payment(1_000_000)
