@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e browser-test interop fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
+.PHONY: help demo test e2e browser-test interop bench fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -52,6 +52,21 @@ interop/.venv/ready: interop/requirements.txt
 interop/node_modules/ready: interop/package-lock.json
 	@command -v npm >/dev/null || { echo "The SDKs for Node need Node.js 20 or newer with npm (Debian: apt-get install nodejs npm)."; exit 1; }
 	@cd interop && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# The store is built apart, so that it adds no features to what the functions are built with.
+# The peers are for the full run; the short one takes debug binaries, so that it builds nothing that the tests did not.
+bench: .venv/ready $(if $(FAST),,bench/.venv/ready bench/peers/node/node_modules/ready) ## measure against floors and peers; FAST=1 checks counts only
+	$(CARGO) build --locked --bins $(if $(FAST),--workspace,--release -p oncehook-bench-floor -p oncehook-ingest -p oncehook-drain -p oncehook-sweep)
+	$(if $(FAST),,$(CARGO) build --locked --release --bins -p oncehook-bench)
+	@$(PYTHON) -B bench/run.py --emulator "$$(echo $(RIE))" --binaries $(TARGET)/$(if $(FAST),debug --fast --no-peers --output $(TARGET)/bench,release) $(ARGS)
+
+bench/.venv/ready: bench/requirements.txt
+	@$(call python_environment,bench/.venv,bench/requirements.txt)
+
+bench/peers/node/node_modules/ready: bench/peers/node/package-lock.json
+	@command -v npm >/dev/null || { echo "The peer for Node needs Node.js 20 or newer with npm (Debian: apt-get install nodejs npm)."; exit 1; }
+	@cd bench/peers/node && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 fuzz: ## look for requests that break verification, 60 seconds or SECONDS=..; needs a C++ compiler
