@@ -31,7 +31,9 @@ use oncehook_ingest::Ingest;
 use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer, services::Services};
 use oncehook_store::{Folder, Ledger, Queue, Wakeup};
 use tokio::{net::TcpListener, sync::mpsc};
-use tracing_subscriber::{Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
+use tracing_subscriber::{
+    Layer as _, filter::Targets, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use self::{inspect::Inspect, mask::Mask, watch::Watch};
 use crate::{configuration, output, running::Running, secrets, storage};
@@ -268,11 +270,11 @@ async fn signer(
 
 /// Readable lines on standard error, one for each event and attempt; the page hears them, too, whatever is filtered.
 fn start_logs(watch: &Watch) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG").unwrap_or_else(|_| {
-        tracing_subscriber::EnvFilter::new(
-            "warn,dynoxide=error,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error",
-        )
-    });
+    let usual = "warn,dynoxide=error,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error";
+    let asked = Environment::process().get("ONCEHOOK_LOG");
+    let filter: Targets = asked
+        .and_then(|asked| asked.parse().ok())
+        .unwrap_or_else(|| usual.parse().unwrap_or_default());
     let lines = tracing_subscriber::fmt::layer()
         .compact()
         .with_target(false)

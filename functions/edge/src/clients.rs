@@ -1,23 +1,22 @@
 //! Clients of AWS: rustls with ring as the one TLS stack, no retries of their own (the ledger retries within its
 //! caller's deadline), one second for an attempt.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use aws_config::{BehaviorVersion, Region, SdkConfig, retry::RetryConfig, timeout::TimeoutConfig};
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider, SharedHttpClient};
-use aws_smithy_http_client::{
-    Builder,
-    tls::{Provider, rustls_provider::CryptoMode},
+use aws_config::{
+    BehaviorVersion, Region, SdkConfig, environment::EnvironmentVariableCredentialsProvider,
+    retry::RetryConfig, stalled_stream_protection::StalledStreamProtectionConfig, timeout::TimeoutConfig,
 };
+use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
+use aws_types::{
+    sdk_config,
+    service_config::{LoadServiceConfig, ServiceConfigKey},
+};
+
+use crate::{connector, environment::Environment};
 
 /// The longest that one call to AWS may take.
 const ATTEMPT: Duration = Duration::from_secs(1);
-
-fn http() -> SharedHttpClient {
-    Builder::new()
-        .tls_provider(Provider::Rustls(CryptoMode::Ring))
-        .build_https()
-}
 
 fn timeouts() -> TimeoutConfig {
     TimeoutConfig::builder()
@@ -26,24 +25,70 @@ fn timeouts() -> TimeoutConfig {
         .build()
 }
 
-/// What all clients have in common, with the credentials, Region and endpoints of the environment.
+/// What all clients of a function have in common. Lambda gives credentials, Region and endpoints by the environment: no
+/// file, metadata service or STS is asked, so that none of them is part of the binary.
+pub(crate) fn of_environment(environment: &Environment) -> SdkConfig {
+    let set = |name: &str| environment.get(name).filter(|value| !value.trim().is_empty());
+    let switch = |name: &str| set(name).is_some_and(|value| value.trim().eq_ignore_ascii_case("true"));
+    let region = set("AWS_REGION").or_else(|| set("AWS_DEFAULT_REGION"));
+    let endpoints = Endpoints::read(environment);
+    let mut config = common()
+        .region(region.map(Region::new))
+        .credentials_provider(SharedCredentialsProvider::new(
+            EnvironmentVariableCredentialsProvider::new(),
+        ))
+        .use_fips(switch("AWS_USE_FIPS_ENDPOINT"))
+        .use_dual_stack(switch("AWS_USE_DUALSTACK_ENDPOINT"))
+        .service_config(endpoints);
+    config.set_endpoint_url(set(ENDPOINT));
+    config.build()
+}
+
+/// What clients have in common on a person's machine: whatever AWS's own command line would take.
 pub async fn aws() -> SdkConfig {
     aws_config::defaults(BehaviorVersion::latest())
-        .http_client(http())
+        .http_client(connector::client(ATTEMPT))
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())
         .load()
         .await
 }
 
+/// The variable with the endpoint of all services; with `_` and the name of a service that of one.
+const ENDPOINT: &str = "AWS_ENDPOINT_URL";
+
+/// The endpoints of single services. <https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html>
+#[derive(Debug)]
+struct Endpoints(BTreeMap<&'static str, String>);
+
+impl Endpoints {
+    fn read(environment: &Environment) -> Self {
+        let of = |service| Some((service, environment.get(&format!("{ENDPOINT}_{service}"))?));
+        Self(["DYNAMODB", "SQS", "SSM"].into_iter().filter_map(of).collect())
+    }
+}
+
+impl LoadServiceConfig for Endpoints {
+    fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
+        let service = key.service_id().to_ascii_uppercase();
+        self.0.get(service.as_str()).cloned()
+    }
+}
+
+fn common() -> sdk_config::Builder {
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(connector::client(ATTEMPT))
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts())
+        // An attempt has a limit of its own.
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+}
+
 /// What clients of a service on this machine have in common; the credentials mean nothing.
 pub(crate) fn local(endpoint: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "local");
-    SdkConfig::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .http_client(http())
-        .retry_config(RetryConfig::disabled())
-        .timeout_config(timeouts())
+    common()
         .region(Region::new("us-east-1"))
         .endpoint_url(endpoint)
         .credentials_provider(SharedCredentialsProvider::new(credentials))

@@ -8,6 +8,7 @@
 
 mod bucket;
 mod clients;
+mod connector;
 mod environment;
 mod parameter;
 mod provider_keys;
@@ -21,6 +22,12 @@ use anyhow::Context;
 use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 pub use bucket::{BODIES, Bucket};
 pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
@@ -90,7 +97,7 @@ pub async fn start() -> anyhow::Result<Edge> {
     for variable in unknown_targets(&config, std::env::vars_os()) {
         tracing::warn!(%variable, "no destination of oncehook.toml has this name");
     }
-    let aws = aws().await;
+    let aws = clients::of_environment(&environment);
     let table = environment.require("ONCEHOOK_TABLE", "the name of Oncehook's table")?;
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
@@ -124,12 +131,10 @@ pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
 
 /// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`).
 fn start_logs() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let _already_set = tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
-        .with_target(false)
-        .with_env_filter(filter)
-        .try_init();
+    let asked = Environment::process().get("ONCEHOOK_LOG");
+    let filter: Targets = asked
+        .and_then(|asked| asked.parse().ok())
+        .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    let lines = fmt::layer().json().flatten_event(true).with_target(false);
+    let _already_set = tracing_subscriber::registry().with(filter).with(lines).try_init();
 }

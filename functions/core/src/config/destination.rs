@@ -123,7 +123,7 @@ impl Tried {
             on_ambiguous: on_ambiguous.unwrap_or_default(),
             timeout,
             give_up_after,
-            concurrency: concurrency.unwrap_or(8),
+            concurrency: concurrency.unwrap_or(10),
         }
     }
 }
