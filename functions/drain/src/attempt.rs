@@ -10,6 +10,7 @@ use oncehook_core::{
     plan::EffectBody,
     settle::{Admission, Attempt, Settled, Settlement, abandon, admit, settle},
 };
+use oncehook_edge::metrics::Line;
 use oncehook_store::{Lease, Settling, StoreError, Wakeup};
 use tokio::time::Instant;
 
@@ -161,6 +162,10 @@ impl Drain {
         let mut tries = 1;
         loop {
             match self.ledger.settle(lease, item, settled, now).await {
+                Ok(Settling::Written) => {
+                    count(item, settled, now).emit(now);
+                    return Ok(Settling::Written);
+                }
                 Err(StoreError::Busy { .. }) if tries < SETTLE_TRIES => {
                     tokio::time::sleep(Duration::from_millis(100 * u64::from(tries))).await;
                     tries += 1;
@@ -169,6 +174,25 @@ impl Drain {
             }
         }
     }
+}
+
+/// The metrics of one claimed item whose end was written: of a lost lease, the other claim counts it.
+fn count(item: &OutboxItem, settled: &Settled, now: Timestamp) -> Line {
+    let mut line = Line::new("drain").by("destination", &item.destination);
+    line.count("Attempts", 1);
+    match &settled.settlement {
+        Settlement::Done => {
+            line.count("Delivered", 1);
+            line.put(
+                "ReceivedToDelivered",
+                now.duration_since(item.created_at).as_secs_f64() * 1000.0,
+            );
+        }
+        Settlement::RetryAt(_) => line.count("Retried", 1),
+        Settlement::Dead(_) => line.count("Dead", 1),
+        Settlement::Parked(_) => line.count("Parked", 1),
+    }
+    line
 }
 
 fn outcome(attempt: &Attempt) -> (&'static str, Option<u16>) {

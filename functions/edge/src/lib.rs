@@ -8,6 +8,7 @@
 
 mod clients;
 mod environment;
+pub mod metrics;
 mod parameter;
 mod provider_keys;
 mod secrets;
@@ -19,6 +20,7 @@ use anyhow::Context;
 use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
+use tracing_subscriber::{Layer, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, unknown_urls, variable};
@@ -74,8 +76,8 @@ impl Clock for SystemClock {
 /// # Errors
 /// When a required variable is missing or the embedded configuration does not fit it; names the remedy.
 pub async fn start() -> anyhow::Result<Edge> {
-    start_logs();
     let environment = Environment::process();
+    start_logs(&environment);
     let config = embedded(&environment)?;
     for variable in unknown_urls(&config, std::env::vars_os()) {
         tracing::warn!(%variable, "no destination of oncehook.toml has this name");
@@ -108,14 +110,23 @@ pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`).
-fn start_logs() {
+/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`), and metrics at every level.
+fn start_logs(environment: &Environment) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let _already_set = tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
         .with_target(false)
-        .with_env_filter(filter)
+        .with_filter(filter)
+        .with_filter(filter_fn(|event| event.target() != metrics::TARGET));
+    let namespace = environment
+        .get(metrics::NAMESPACE)
+        .unwrap_or_else(|| "Oncehook".to_owned());
+    let metrics = metrics::Output::new(namespace, metrics::standard_output)
+        .with_filter(filter_fn(|event| event.target() == metrics::TARGET));
+    let _already_set = tracing_subscriber::registry()
+        .with(lines)
+        .with(metrics)
         .try_init();
 }

@@ -12,6 +12,7 @@ use oncehook_core::{
     event::Event,
     verify::{Received, VerifyError},
 };
+use oncehook_edge::metrics::Line;
 use oncehook_store::{Commit, CommitError, Committed, Keep, Wakeup};
 use tokio::time::Instant;
 
@@ -38,6 +39,7 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     }
     let refused = |reason: &str, reply: Reply| {
         tracing::warn!(source = %name, reason, bytes = signed.body.len(), "refused");
+        count_refused(ingest, &name, reason);
         reply
     };
     if !config.networks.is_empty()
@@ -65,6 +67,7 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         Err(error) => {
             let (reason, likely) = (error.reason(), error.likely(&config.scheme));
             tracing::warn!(source = %name, reason, likely, bytes = signed.body.len(), "refused");
+            count_refused(ingest, &name, reason);
             return refusal(error);
         }
     };
@@ -113,6 +116,7 @@ async fn commit_all(
     for (event, result) in events.iter().zip(&results) {
         log(event, result, woken, started);
     }
+    count(config, &results, started).emit(now);
     answer(config, results)
 }
 
@@ -182,6 +186,40 @@ fn answer(config: &SourceConfig, results: Vec<Result<Committed, CommitError>>) -
         body: first.and_then(|record| record.response),
         replayed,
     }
+}
+
+fn count_refused(ingest: &Ingest, source: &str, reason: &str) {
+    let mut line = Line::new("ingest").by("source", source).by("reason", reason);
+    line.count("Refused", 1);
+    line.emit(ingest.clock.now());
+}
+
+/// The metrics of one request.
+fn count(config: &SourceConfig, results: &[Result<Committed, CommitError>], started: Instant) -> Line {
+    let mut line = Line::new("ingest").by("source", &config.name);
+    let new = |outcome: &str| {
+        let is = |one: &&Result<Committed, CommitError>| matches!(one, Ok(Committed::New(record)) if record.outcome.as_str() == outcome);
+        results.iter().filter(is).count()
+    };
+    let duplicates = results
+        .iter()
+        .filter(|one| matches!(one, Ok(Committed::Duplicate(_))))
+        .count();
+    line.count("Received", results.len());
+    line.count("Duplicates", duplicates);
+    line.count("NotCommitted", results.iter().filter(|one| one.is_err()).count());
+    for (name, outcome) in [
+        ("Applied", "applied"),
+        ("Skipped", "skipped"),
+        ("Ignored", "ignored"),
+        ("Observed", "observed"),
+        ("Failed", "failed"),
+        ("Held", "held"),
+    ] {
+        line.count(name, new(outcome));
+    }
+    line.put("CommitLatency", started.elapsed().as_secs_f64() * 1000.0);
+    line
 }
 
 fn log(event: &Event, result: &Result<Committed, CommitError>, woken: bool, started: Instant) {

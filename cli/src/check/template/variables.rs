@@ -79,7 +79,11 @@ fn urls(
 fn known(config: &Config) -> Vec<String> {
     let fixed = NEEDED
         .into_iter()
-        .chain([LOG, oncehook_edge::SECRETS_PARAMETER])
+        .chain([
+            LOG,
+            oncehook_edge::metrics::NAMESPACE,
+            oncehook_edge::SECRETS_PARAMETER,
+        ])
         .map(str::to_owned);
     let tables = config.tables.keys().map(|name| variable("TABLE", name));
     let urls = config.destinations.keys().map(|name| variable("URL", name));
