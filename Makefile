@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e interop fuzz test-dynamodb-local lint check providers dev binaries doc \
+.PHONY: help demo test e2e interop fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -52,6 +52,13 @@ interop/node_modules/ready: interop/package-lock.json
 
 fuzz: ## look for requests that break verification, 60 seconds or SECONDS=..; needs a C++ compiler
 	@FUZZ_SECONDS=$(or $(SECONDS),60) FUZZ_TARGET_DIR=$(TARGET)/fuzz CARGO="$(CARGO)" fuzz/run.sh
+
+chaos: ## ten thousand bad days of the real handlers, and every way to break them noticed; HISTORIES=.. or SEED=.. for one
+	@$(CARGO) test -q --profile chaos -p oncehook-chaos --test chaos --no-run
+	@$(if $(SEED),:,$(CHAOS) --sabotage)
+	@$(CHAOS) $(if $(SEED),--seed $(SEED),--histories $(or $(HISTORIES),10000))
+
+CHAOS := $(CARGO) test -q --profile chaos -p oncehook-chaos --test chaos --
 
 test-dynamodb-local: ## run all tests on the DynamoDB Local image (Docker; AWS account holders only)
 	@command -v docker >/dev/null || { \

@@ -30,6 +30,7 @@ pub(crate) fn plain_source(name: &str, scheme: Scheme) -> SourceConfig {
         success: scheme.success(),
         mode: Mode::Apply,
         not_before: None,
+        enrol_until: None,
         networks: Vec::new(),
         max_body: 4_000_000,
         retention: DAY * 30,
@@ -95,7 +96,7 @@ pub(crate) fn sign(
 pub(crate) fn event(source: &Source, request: SignedRequest, at: Timestamp) -> anyhow::Result<Option<Event>> {
     let verified = source.verify(request, at)?;
     Ok(match source.events(verified) {
-        Received::Handshake(_) => None,
+        Received::Handshake(_) | Received::Confirm { .. } => None,
         Received::Events(events) => events.into_iter().next(),
     })
 }

@@ -187,7 +187,7 @@ impl Vector {
         Ok(match source.verify(request, now) {
             Ok(verified) => Ok(match source.events(verified) {
                 Received::Events(events) => events,
-                Received::Handshake(_) => Vec::new(),
+                Received::Handshake(_) | Received::Confirm { .. } => Vec::new(),
             }),
             Err(error) => Err(error.reason()),
         })

@@ -75,7 +75,11 @@ impl Recorder {
                     acted,
                 });
                 let answer = answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                behaviour.finish(server::json(StatusCode::OK, &answer)).await
+                let answer = match answer.as_str() {
+                    Some(text) => server::text(StatusCode::OK, text),
+                    None => server::json(StatusCode::OK, &answer),
+                };
+                behaviour.finish(answer).await
             }
         })?;
         Ok(Self {
@@ -92,7 +96,7 @@ impl Recorder {
         self.server.endpoint()
     }
 
-    /// Answers this from now on.
+    /// Answers this from now on: JSON, or a text as it is.
     pub fn answer(&self, answer: serde_json::Value) {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }

@@ -43,6 +43,12 @@ pub(crate) fn json(status: StatusCode, body: &Value) -> Answer {
     answer
 }
 
+pub(crate) fn text(status: StatusCode, text: &str) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(text.to_owned())));
+    *answer.status_mut() = status;
+    answer
+}
+
 /// The whole request, or [`Dropped`] when the client went away before its end.
 pub(crate) async fn whole(request: Request<Incoming>) -> Result<Request<Bytes>, Dropped> {
     let (head, body) = request.into_parts();

@@ -4,6 +4,7 @@
 
 mod audit;
 mod check;
+mod kill;
 mod offline;
 mod operate;
 mod running;

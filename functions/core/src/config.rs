@@ -62,6 +62,8 @@ pub struct SourceConfig {
     pub mode: Mode,
     /// Events that occurred earlier are held.
     pub not_before: Option<Timestamp>,
+    /// Until then a provider may hand over a secret, for schemes in which it does.
+    pub enrol_until: Option<Timestamp>,
     /// If not empty, only requests from these networks are looked at.
     pub networks: Vec<ipnet::IpNet>,
     /// The largest body, in bytes.

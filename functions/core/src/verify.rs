@@ -4,9 +4,11 @@
 //! whether an event was seen before. Nothing of a request is in an error but the cause.
 
 mod batch;
+mod certificate;
 mod describe;
 mod error;
 mod facts;
+mod fields;
 mod form;
 mod handshake;
 mod header;
@@ -26,7 +28,12 @@ mod xml;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use self::{facts::Facts, header::Found, key::Key, view::View};
+use self::{
+    facts::{Facts, KeyForm},
+    header::Found,
+    key::Key,
+    view::View,
+};
 use crate::{
     config::SourceConfig,
     request::SignedRequest,
@@ -37,6 +44,7 @@ pub use self::{
     describe::Description,
     error::VerifyError,
     facts::Provider,
+    handshake::enrolment,
     jwt::body_hash,
     providers::LeftOut,
     read::{Received, Reply},
@@ -67,7 +75,16 @@ pub struct Verified {
     secret: usize,
 }
 
-/// A public key that a provider's API has handed out.
+/// What has to be fetched from a provider before a request can be verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// The public key of this id, from the provider's API.
+    Key(String),
+    /// The certificate at this URL, which is one of the provider's.
+    Certificate(String),
+}
+
+/// A public key that a provider has handed out.
 #[derive(Debug)]
 pub struct PublicKey(Key);
 
@@ -140,13 +157,39 @@ impl Source {
         &self.name
     }
 
-    /// The id of the public key that has to be fetched before this request can be verified; none if none has to.
+    /// The key of a certificate (PEM) that [`wanted`](Self::wanted) asked for; none if it is not the provider's, or not in
+    /// force.
+    #[must_use]
+    pub fn certified(&self, pem: &[u8], now: Timestamp) -> Option<PublicKey> {
+        match &self.facts.key {
+            KeyForm::Named(issued) => Key::certified(issued, &self.facts, pem, now).map(PublicKey),
+            _ => None,
+        }
+    }
+
+    /// What has to be fetched before this request can be verified; none if nothing has to.
     ///
     /// # Errors
-    /// When the request does not name one, or cannot be genuine under any.
-    pub fn key_id(&self, request: &SignedRequest) -> Result<Option<String>, VerifyError> {
+    /// When the request does not say, or cannot be genuine under any key.
+    pub fn wanted(&self, request: &SignedRequest) -> Result<Option<Wanted>, VerifyError> {
         if !self.keys.iter().any(Key::is_fetched) {
             return Ok(None);
+        }
+        if let KeyForm::Named(issued) = &self.facts.key {
+            limits::headers(request)?;
+            let data = match self.facts.reads_body() {
+                true => read::body(self.facts.content, request, true)
+                    .map_err(|_| VerifyError::MalformedPayload)?,
+                false => Value::Null,
+            };
+            let view = View::new(request, &data);
+            let found = Found::read(&self.facts, &view)?;
+            // Signatures for others are no reason to fetch anything.
+            let known = |key: &Key| found.signatures.iter().any(|one| key.takes(one));
+            if !self.keys.iter().any(known) {
+                return Err(VerifyError::Mismatch);
+            }
+            return issued.url(&view).map(|url| Some(Wanted::Certificate(url)));
         }
         let view = View::new(request, &Value::Null);
         let token = view
@@ -154,7 +197,7 @@ impl Source {
             .ok_or(VerifyError::MissingSignature)?;
         // The hash costs nothing and keeps others from making us ask for keys.
         jwt::found(&token, &request.body)?;
-        jwt::key_id(&token).map(Some)
+        jwt::key_id(&token).map(|id| Some(Wanted::Key(id)))
     }
 
     /// Whether the request is genuine and fresh. The signature is checked before its age, so "too old" is
@@ -166,7 +209,7 @@ impl Source {
         self.verify_with(request, now, None)
     }
 
-    /// As [`verify`](Self::verify), with the public key that [`key_id`](Self::key_id) asked for.
+    /// As [`verify`](Self::verify), with the public key that [`wanted`](Self::wanted) asked for.
     ///
     /// # Errors
     /// The first cause not to believe it.
@@ -227,14 +270,18 @@ impl Source {
                 ..View::new(request, part)
             };
             let found = Found::read(&self.facts, &view)?;
-            let matches = |key: &Key| key.verify(&request.body, &found.pieces, &found.signatures);
+            let matches = |key: &Key| match fetched {
+                Some(PublicKey(public)) if key.is_fetched() => {
+                    public.verify_for(key, &request.body, &found.pieces, &found.signatures)
+                }
+                _ => key.verify(&request.body, &found.pieces, &found.signatures),
+            };
             let secret = match self.keys.iter().position(matches) {
                 Some(secret) => secret,
-                None => match fetched {
-                    Some(PublicKey(key)) if matches(key) => 0,
-                    None if self.keys.iter().all(Key::is_fetched) => return Err(VerifyError::NoKey),
-                    _ => return Err(VerifyError::Mismatch),
-                },
+                None if fetched.is_none() && self.keys.iter().all(Key::is_fetched) => {
+                    return Err(VerifyError::NoKey);
+                }
+                None => return Err(VerifyError::Mismatch),
             };
             let signed_at = self.signed_at(request, found.time, now)?;
             // Of several, the oldest secret that is still needed.

@@ -6,7 +6,6 @@ use std::{
         PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -14,10 +13,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, header};
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{Client as LegacyClient, connect::HttpConnector},
-    rt::TokioExecutor,
-};
+use hyper_util::{client::legacy::Client as LegacyClient, rt::TokioExecutor};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
     config::{Auth, DestinationConfig, KeyPlace},
@@ -32,13 +28,12 @@ use oncehook_core::{
 
 use crate::{
     deliver::{EventBody, Unsendable},
+    dial::Dial,
     permits::Permits,
 };
 
 /// The HTTP client of all destinations.
-pub type Client = LegacyClient<HttpsConnector<HttpConnector>, Full<Bytes>>;
-
-const CONNECT: Duration = Duration::from_secs(5);
+pub type Client = LegacyClient<HttpsConnector<Dial>, Full<Bytes>>;
 
 /// A client that follows no redirect, repeats nothing and keeps no connection: a Lambda environment is frozen between
 /// invocations, and a request on a connection that died meanwhile would end as "may have happened".
@@ -46,15 +41,19 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// # Errors
 /// When the system's root certificates cannot be read.
 pub fn client() -> io::Result<Client> {
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_connect_timeout(Some(CONNECT));
-    http.set_nodelay(true);
+    client_over(Dial::tcp())
+}
+
+/// The same over connections of another kind.
+///
+/// # Errors
+/// When the system's root certificates cannot be read.
+pub fn client_over(dial: Dial) -> io::Result<Client> {
     let https = HttpsConnectorBuilder::new()
         .with_native_roots()?
         .https_or_http()
         .enable_http1()
-        .wrap_connector(http);
+        .wrap_connector(dial);
     Ok(LegacyClient::builder(TokioExecutor::new())
         .pool_max_idle_per_host(0)
         .retry_canceled_requests(false)

@@ -7,6 +7,7 @@ mod answer;
 mod attempt;
 mod deliver;
 mod destination;
+mod dial;
 mod handler;
 mod permits;
 mod retry_after;
@@ -23,7 +24,8 @@ use oncehook_store::{Ledger, Queue};
 use tokio::time::Instant;
 
 pub use deliver::{EventBody, Unsendable};
-pub use destination::{Client, Destination, check_secret, client};
+pub use destination::{Client, Destination, check_secret, client, client_over};
+pub use dial::{Dial, Line, Wire};
 
 /// Everything that draining needs.
 pub struct Drain {

@@ -1,4 +1,5 @@
-//! Public keys that a provider hands out by its API: Plaid's, for `Source::verify_with`.
+//! Public keys and certificates that a provider hands out, for `Source::verify_with`: Plaid's by its API, those of AWS SNS
+//! and PayPal by URLs that `Source::wanted` has found to be theirs. And the visit that confirms a subscription of SNS.
 //!
 //! Asks pinned hosts only, in bounded time, for answers of bounded size, and not more often than a few times a minute,
 //! since anybody can name a key that nobody has. What cannot be fetched is not known: the request is refused with 503.
@@ -48,6 +49,7 @@ pub struct ProviderKeys {
 #[derive(Default)]
 struct State {
     keys: BTreeMap<(String, String), (Arc<PublicKey>, Timestamp)>,
+    certificates: BTreeMap<String, (Bytes, Timestamp)>,
     asked: VecDeque<Timestamp>,
 }
 
@@ -117,6 +119,56 @@ impl ProviderKeys {
         Some(key)
     }
 
+    /// The certificate at a URL of a provider, fetched if it is not at hand. None if it cannot be had; the log has the cause.
+    pub async fn certificate(&self, url: &str, now: Timestamp) -> Option<Bytes> {
+        let at_hand = {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let fetched = state.certificates.get(url);
+            fetched
+                .filter(|(_, fetched)| now.duration_since(*fetched).abs() < FRESH)
+                .map(|(pem, _)| pem.clone())
+        };
+        if at_hand.is_some() {
+            return at_hand;
+        }
+        let pem = self.get(url, "a certificate", now).await?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.certificates.len() >= MAX_KEYS {
+            state.certificates.clear();
+        }
+        state.certificates.insert(url.to_owned(), (pem.clone(), now));
+        Some(pem)
+    }
+
+    /// Visits a URL of a provider. Whether it answered 2xx; the log has the cause if not.
+    pub async fn visit(&self, url: &str, now: Timestamp) -> bool {
+        self.get(url, "a confirmation", now).await.is_some()
+    }
+
+    /// The answer to a GET request, in bounded time and size.
+    async fn get(&self, url: &str, what: &'static str, now: Timestamp) -> Option<Bytes> {
+        if !self.may_ask(now) {
+            tracing::warn!(what, "was not asked for: there were too many questions");
+            return None;
+        }
+        let path = url
+            .strip_prefix("https://")
+            .and_then(|rest| rest.find('/').map(|slash| &rest[slash..]));
+        let request = match &self.origin {
+            Some(origin) => Request::get(format!("{origin}{}", path?)),
+            None => Request::get(url),
+        };
+        let request = request.body(Full::default()).ok()?;
+        let answer = tokio::time::timeout(LIMIT, exchange(request)).await;
+        match answer.unwrap_or(Err("no answer in time")) {
+            Ok(body) => Some(body),
+            Err(error) => {
+                tracing::error!(what, host = url.split('/').nth(2), error, "could not be had");
+                None
+            }
+        }
+    }
+
     /// A key that was fetched lately.
     fn at_hand(&self, place: &(String, String), now: Timestamp) -> Option<Arc<PublicKey>> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,6 +196,17 @@ impl ProviderKeys {
 }
 
 async fn ask(origin: &str, question: &Value) -> Result<Value, &'static str> {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{origin}/webhook_verification_key/get"))
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::from(question.to_string()))
+        .map_err(|_| "the question cannot be put")?;
+    serde_json::from_slice(&exchange(request).await?).map_err(|_| "the answer is not JSON")
+}
+
+/// The body of a 2xx answer. No redirect is followed.
+async fn exchange(request: Request<Full<Bytes>>) -> Result<Bytes, &'static str> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     let https = HttpsConnectorBuilder::new()
@@ -156,19 +219,12 @@ async fn ask(origin: &str, question: &Value) -> Result<Value, &'static str> {
         .pool_max_idle_per_host(0)
         .retry_canceled_requests(false)
         .build::<_, Full<Bytes>>(https);
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(format!("{origin}/webhook_verification_key/get"))
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::from(question.to_string()))
-        .map_err(|_| "the question cannot be put")?;
     let answer = client.request(request).await.map_err(|_| "no answer")?;
     if !answer.status().is_success() {
         return Err("the answer is no 2xx");
     }
     let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-    let body = body
+    Ok(body
         .map_err(|_| "the answer broke off or is too large")?
-        .to_bytes();
-    serde_json::from_slice(&body).map_err(|_| "the answer is not JSON")
+        .to_bytes())
 }

@@ -10,7 +10,7 @@ use oncehook_core::{
     config::SourceConfig,
     decide::{Decision, decide},
     event::Event,
-    verify::{Received, VerifyError},
+    verify::{Received, VerifyError, enrolment},
 };
 use oncehook_edge::metrics::Line;
 use oncehook_store::{Commit, CommitError, Committed, Keep, Wakeup};
@@ -54,7 +54,11 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     }
     let now = ingest.clock.now();
     if asks {
-        return match ingest.sources.challenge(&name, &signed, now).await {
+        let answer = match enrolment(config, &signed, now) {
+            None => ingest.sources.challenge(&name, &signed, now).await,
+            enrolled => enrolled,
+        };
+        return match answer {
             Some(answer) => {
                 tracing::info!(source = %name, status = answer.status, "handshake");
                 Reply::Handshake(answer)
@@ -75,6 +79,14 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         Received::Handshake(handshake) => {
             tracing::info!(source = %name, status = handshake.status, "handshake");
             Reply::Handshake(handshake)
+        }
+        Received::Confirm { url, reply } => {
+            let confirmed = ingest.sources.visit(&url, now).await;
+            tracing::info!(source = %name, confirmed, "subscription");
+            match confirmed {
+                true => Reply::Handshake(reply),
+                false => Reply::Later(COME_AGAIN),
+            }
         }
         Received::Events(events) => commit_all(ingest, config, events, now, started).await,
     }

@@ -68,6 +68,11 @@ impl Reply {
                 {
                     headers.insert(header::CONTENT_TYPE, value);
                 }
+                if let Some((name, value)) = handshake.header
+                    && let Ok(value) = HeaderValue::try_from(value)
+                {
+                    headers.insert(name, value);
+                }
                 // An echo is never a page.
                 let nosniff = HeaderValue::from_static("nosniff");
                 headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);

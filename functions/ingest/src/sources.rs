@@ -13,7 +13,7 @@ use oncehook_core::{
     config::{Config, SourceConfig},
     request::SignedRequest,
     secret::Secret,
-    verify::{PublicKey, Received, Reply, Source, VerifyError},
+    verify::{PublicKey, Received, Reply, Source, VerifyError, Wanted},
 };
 use oncehook_edge::{ProviderKeys, SecretStore, Secrets, Why, metrics::Line};
 
@@ -118,8 +118,19 @@ impl Sources {
         let Some(ready) = armed.sources.get(name) else {
             return Ok(None);
         };
-        let Some(id) = ready.source.key_id(request)? else {
-            return Ok(None);
+        let id = match ready.source.wanted(request)? {
+            None => return Ok(None),
+            Some(Wanted::Key(id)) => id,
+            Some(Wanted::Certificate(url)) => {
+                let Some(pem) = self.keys.certificate(&url, now).await else {
+                    return Ok(None);
+                };
+                let key = ready.source.certified(&pem, now);
+                if key.is_none() {
+                    tracing::error!(source = %name, "the certificate is not the provider's, or not in force");
+                }
+                return Ok(key.map(Arc::new));
+            }
         };
         for credentials in &ready.secrets {
             if let Some(key) = self.keys.key(credentials, &id, now).await {
@@ -131,6 +142,11 @@ impl Sources {
 }
 
 impl Sources {
+    /// Visits a URL that the source has found to be its provider's; whether that was successful.
+    pub(crate) async fn visit(&self, url: &str, now: Timestamp) -> bool {
+        self.keys.visit(url, now).await
+    }
+
     /// The answer to an unsigned GET request about the endpoint; none if it may not be answered.
     pub(crate) async fn challenge(
         &self,

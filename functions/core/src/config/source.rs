@@ -42,7 +42,8 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
     let mode = reader
         .word("mode", &[("apply", Mode::Apply), ("observe", Mode::Observe)])
         .unwrap_or_default();
-    let not_before = not_before(&reader);
+    let not_before = time(&reader, "not_before");
+    let enrol_until = enrol_until(&reader, scheme.as_ref());
     let networks = reader.parsed_list("networks", "a network in CIDR form, such as 192.0.2.0/24");
     let max_body = reader.parsed("max_body", |text| match units::size(text)? {
         size @ 1..=6_291_456 => Ok(size),
@@ -80,6 +81,7 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         success: success.unwrap_or(scheme.success()),
         mode,
         not_before,
+        enrol_until,
         networks,
         max_body: max_body.map_or(MAX_BODY, |found| found.value),
         retention,
@@ -148,8 +150,20 @@ fn default_namespace(scheme: &Scheme, source: &str) -> String {
     }
 }
 
-fn not_before(reader: &Reader<'_>) -> Option<Timestamp> {
-    let item = reader.get("not_before")?;
+/// Only for schemes whose provider hands the secret over.
+fn enrol_until(reader: &Reader<'_>, scheme: Option<&Scheme>) -> Option<Timestamp> {
+    let until = time(reader, "enrol_until")?;
+    match (reader.get("enrol_until"), scheme) {
+        (Some(item), Some(scheme)) if !scheme.is_enrolled() => reader.note(
+            item,
+            "`enrol_until` is only for schemes whose provider hands the secret over (Asana): leave it out",
+        ),
+        _ => Some(until),
+    }
+}
+
+fn time(reader: &Reader<'_>, key: &'static str) -> Option<Timestamp> {
+    let item = reader.get(key)?;
     let text = match item.get_ref() {
         DeValue::Datetime(time) => time.to_string(),
         DeValue::String(text) => text.to_string(),
@@ -159,7 +173,7 @@ fn not_before(reader: &Reader<'_>) -> Option<Timestamp> {
     time.or_else(|| {
         reader.note(
             item,
-            "`not_before` must be a time with its offset, such as 2026-12-01T00:00:00Z",
+            format_args!("`{key}` must be a time with its offset, such as 2026-12-01T00:00:00Z"),
         )
     })
 }

@@ -138,6 +138,12 @@ fn signature(facts: &Facts) -> String {
         Proof::Ed25519 => "Ed25519",
         Proof::P256 { der: true } => "ECDSA P-256 with SHA-256",
         Proof::P256 { der: false } => "JWT ES256",
+        Proof::Rsa {
+            sha1: true,
+            sha256: true,
+        } => "RSA with SHA-1 or SHA-256 (its version says which)",
+        Proof::Rsa { sha1: true, .. } => "RSA with SHA-1",
+        Proof::Rsa { .. } => "RSA with SHA-256",
         Proof::SharedSecret => return format!("{}: the secret itself", names(&facts.signature)),
     };
     let encoding = match facts.encoding {
@@ -159,7 +165,7 @@ fn signature(facts: &Facts) -> String {
         Form::Each => "one signature per header".to_owned(),
         Form::Versioned => "VERSION,SIGNATURE ..".to_owned(),
         Form::Labelled => "PUBLIC_KEY|SIGNATURE&..".to_owned(),
-        Form::Jwt => String::new(),
+        Form::For(_) | Form::Jwt => String::new(),
     };
     let words = [proof, encoding, &form];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
@@ -182,6 +188,10 @@ fn signed(facts: &Facts) -> String {
         Part::Url => "URL".to_owned(),
         Part::Method => "method".to_owned(),
         Part::Form => "sorted form fields".to_owned(),
+        Part::Sns => "the fields that SNS names".to_owned(),
+        Part::Php => "sorted form fields as PHP serialises them".to_owned(),
+        Part::Crc32 => "the body's CRC-32".to_owned(),
+        Part::Name => "the secret".to_owned(),
         Part::MaybeLineFeed => String::new(),
         Part::Text(text) => format!("\"{text}\""),
     };
@@ -227,6 +237,7 @@ fn handshakes(facts: &Facts) -> Vec<String> {
         Answer::Json(json) => format!("200 with {json}"),
         Answer::Empty => "200".to_owned(),
         Answer::NoContent => "204".to_owned(),
+        Answer::Visit(pointer) => format!("200 once {pointer} was visited"),
         Answer::Token(pointer) => format!("200 with {pointer} and its HMAC"),
     };
     let signed = facts.handshakes.iter().map(|handshake| {
@@ -237,6 +248,7 @@ fn handshakes(facts: &Facts) -> Vec<String> {
         Challenge::Hub => {
             "GET with hub.challenge and the right hub.verify_token: 200 with the challenge".to_owned()
         }
+        Challenge::Asana => "POST with X-Hook-Secret, until enrol_until: 200 with the same header".to_owned(),
         Challenge::Graph => "POST with validationToken and no body: 200 with the token".to_owned(),
         Challenge::Braintree => {
             "GET with bt_challenge: 200 with the public key and the challenge's signature".to_owned()

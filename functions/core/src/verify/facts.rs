@@ -5,7 +5,9 @@
 use jiff::SignedDuration;
 
 use super::{
-    VerifyError, providers,
+    VerifyError,
+    certificate::Issued,
+    providers,
     scheme::{Algorithm, Encoding, Scheme, TimeUnit},
     signed::{Location, Part, SignedTemplate},
     view::View,
@@ -123,6 +125,8 @@ pub(super) enum Form {
     Labelled,
     /// A JSON Web Token that holds the body's hash: Plaid.
     Jwt,
+    /// A signature for the one who is named there: AWS SNS.
+    For(Location),
 }
 
 /// How a signature is made.
@@ -136,6 +140,8 @@ pub(super) enum Proof {
     Ed25519,
     /// ECDSA on P-256 with SHA-256: in DER, or as two numbers of 32 bytes.
     P256 { der: bool },
+    /// RSA (PKCS #1 v1.5) with one of these hashes.
+    Rsa { sha1: bool, sha256: bool },
     /// None: the secret itself is sent.
     SharedSecret,
 }
@@ -155,6 +161,11 @@ pub(super) enum KeyForm {
     P256,
     /// `PUBLIC KEY|PRIVATE KEY` of Braintree.
     Pair,
+    /// An RSA public key: PEM.
+    Rsa,
+    /// A name, whose messages are signed under the provider's certificate. After a line feed the certificate itself, or
+    /// its key, may follow: then none is fetched.
+    Named(Issued),
     /// What the provider's API takes in return for its public keys; or such a key, as for P-256.
     Credentials,
 }
@@ -258,6 +269,8 @@ pub(super) enum Answer {
     NoContent,
     /// Zoom: the token at the JSON Pointer, and its HMAC.
     Token(&'static str),
+    /// 200 once the URL at the JSON Pointer was visited, which has to be on a host of the provider's certificates.
+    Visit(&'static str),
 }
 
 /// An unsigned request about the endpoint itself.
@@ -269,6 +282,8 @@ pub(super) enum Challenge {
     Braintree,
     /// `validationToken` in a POST request, echoed: Microsoft Graph.
     Graph,
+    /// `X-Hook-Secret` in a POST request, given back in a header while the source may be enrolled: Asana.
+    Asana,
 }
 
 /// A part of the scope.
@@ -343,7 +358,9 @@ impl Facts {
 
     /// Whether the signature covers the body.
     pub(super) fn signs_body(&self) -> bool {
-        let signed = [Part::Body, Part::Form].iter().any(|part| self.signed.has(part));
+        let signed = [Part::Body, Part::Form, Part::Sns, Part::Php]
+            .iter()
+            .any(|part| self.signed.has(part));
         let wrapped = matches!(self.form, Form::Jwt) || self.content == Content::Braintree;
         self.proof != Proof::SharedSecret && (signed || wrapped)
     }
@@ -369,7 +386,7 @@ impl Facts {
                 .signed
                 .parts
                 .iter()
-                .any(|part| matches!(part, Part::Pointer(_)))
+                .any(|part| matches!(part, Part::Pointer(_) | Part::Sns))
     }
 
     /// The headers with the id.

@@ -1,28 +1,31 @@
 //! Requests about the endpoint itself, and their answers: signed ones, and the unsigned ones of Meta,
-//! Braintree and Microsoft Graph.
+//! Braintree, Microsoft Graph and Asana.
 //!
 //! Nothing here is an event, so nothing reaches the database. An answer never is something that a stranger could
 //! use: the echo of an unsigned request needs the verify token, and only what has the shape of a challenge is signed.
 
+use jiff::Timestamp;
 use subtle::ConstantTimeEq as _;
 
 use super::{
     Source,
-    facts::{Answer, Challenge, Mark},
+    facts::{Answer, Challenge, Facts, KeyForm, Mark},
     key::Piece,
-    read::Reply,
+    read::{Received, Reply},
     signed::Location,
     url,
     view::View,
 };
-use crate::request::SignedRequest;
+use crate::{config::SourceConfig, request::SignedRequest};
 
+/// The header in which Asana hands over a secret.
+const HOOK_SECRET: &str = "x-hook-secret";
 /// The longest challenge that is echoed.
 const MAX_CHALLENGE: usize = 512;
 
 impl Source {
     /// The answer to a signed request, if it is a handshake. `secret` is the position of the one that matched.
-    pub(super) fn handshake(&self, view: &View<'_>, secret: usize) -> Option<Reply> {
+    pub(super) fn handshake(&self, view: &View<'_>, secret: usize) -> Option<Received> {
         let handshake = self
             .facts
             .handshakes
@@ -32,7 +35,7 @@ impl Source {
         let (status, content_type, body) = match handshake.answer {
             Answer::Echo(pointer) => (200, "text/plain", text(pointer)?),
             Answer::Json(json) => (200, "application/json", json.to_owned()),
-            Answer::Empty => (200, "text/plain", String::new()),
+            Answer::Empty | Answer::Visit(_) => (200, "text/plain", String::new()),
             Answer::NoContent => (204, "text/plain", String::new()),
             Answer::Token(pointer) => {
                 let plain = text(pointer)?;
@@ -41,11 +44,27 @@ impl Source {
                 (200, "application/json", json.to_string())
             }
         };
-        Some(Reply {
+        let reply = Reply {
             status,
             content_type,
             body,
+            header: None,
+        };
+        Some(match handshake.answer {
+            Answer::Visit(pointer) => Received::Confirm {
+                url: self.visited(&text(pointer)?)?,
+                reply,
+            },
+            _ => Received::Handshake(reply),
         })
+    }
+
+    /// A URL that may be visited: on one of the provider's own hosts.
+    fn visited(&self, url: &str) -> Option<String> {
+        match &self.facts.key {
+            KeyForm::Named(issued) => issued.path_of(url).map(|_| url.to_owned()),
+            _ => None,
+        }
     }
 
     /// The answer to an unsigned request about the endpoint; none if it is not one that may be answered.
@@ -66,6 +85,8 @@ impl Source {
                 let challenge = parameter("hub.challenge").filter(|it| it.len() <= MAX_CHALLENGE)?;
                 (known && parameter("hub.mode")? == "subscribe").then_some(challenge)?
             }
+            // No secret is needed for it, and a time is: see `enrolment`.
+            Challenge::Asana => return None,
             // It is the same whoever asks, and never anything that a browser would run.
             Challenge::Graph => parameter("validationToken").filter(|it| is_plain(it))?,
             Challenge::Braintree => {
@@ -79,8 +100,29 @@ impl Source {
             status: 200,
             content_type: "text/plain",
             body,
+            header: None,
         })
     }
+}
+
+/// The answer to a request that hands over a secret, as Asana's does while a webhook is made: the same secret, until the
+/// time that the configuration names. It is not kept: who made the webhook gets it in the answer of Asana's API. So a
+/// stranger who asks meanwhile has only his own text back.
+///
+/// <https://developers.asana.com/reference/createwebhook>
+#[must_use]
+pub fn enrolment(config: &SourceConfig, request: &SignedRequest, now: Timestamp) -> Option<Reply> {
+    if Facts::of(&config.scheme).challenge != Some(Challenge::Asana) || now >= config.enrol_until? {
+        return None;
+    }
+    let secret = request.header(HOOK_SECRET)?;
+    let plain = secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (plain && (1..=MAX_CHALLENGE).contains(&secret.len())).then_some(Reply {
+        status: 200,
+        content_type: "text/plain",
+        body: String::new(),
+        header: Some((HOOK_SECRET, secret)),
+    })
 }
 
 impl Challenge {
@@ -88,6 +130,11 @@ impl Challenge {
     pub(super) fn is_asked_by(self, request: &SignedRequest) -> bool {
         match self {
             Self::Hub | Self::Braintree => request.method == http::Method::GET,
+            Self::Asana => {
+                request.method == http::Method::POST
+                    && request.headers.contains_key(HOOK_SECRET)
+                    && !request.headers.contains_key("x-hook-signature")
+            }
             Self::Graph => {
                 request.method == http::Method::POST
                     && request.body.is_empty()

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{
     VerifyError,
     facts::{Facts, Form, Proof},
-    form, jwt,
+    fields, form, jwt,
     key::{Candidate, Piece, well_formed},
     scheme::TimeUnit,
     signed::{Location, Part},
@@ -71,6 +71,15 @@ impl Found {
             Form::Versioned => (None, versioned(facts, &header)?),
             Form::Labelled => (None, labelled(facts, &header)?),
             Form::Plain { prefix, separator } => (None, plain(facts, &header, prefix, separator.as_deref())?),
+            Form::For(place) => {
+                let name = view
+                    .strict(std::slice::from_ref(place))?
+                    .ok_or(VerifyError::MalformedPayload)?;
+                (
+                    None,
+                    candidates(facts, std::iter::once((Some(name.as_str()), header.as_str())))?,
+                )
+            }
             Form::Jwt => return jwt::found(&header, &view.request.body),
         };
         let time = match &facts.time {
@@ -159,6 +168,10 @@ pub(super) fn pieces(
             Part::Url => Piece::Either(view.urls(facts.url)),
             Part::Form if view.is_form() => Piece::Bytes(form::sorted(&view.request.body)),
             Part::Form => text(String::new()),
+            Part::Sns => Piece::Bytes(fields::sns(view.data)),
+            Part::Php => Piece::Bytes(fields::php(&view.request.body)?),
+            Part::Crc32 => text(fields::crc32(&view.request.body)),
+            Part::Name => Piece::Name,
             Part::MaybeLineFeed => Piece::Either(vec![String::new(), "\n".to_owned()]),
         });
     }

@@ -10,6 +10,10 @@ use base64::{Engine as _, engine::general_purpose};
 use ed25519_dalek::Signer as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use p256::ecdsa::signature::Verifier as _;
+use ring::signature::{
+    RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, RSA_PKCS1_2048_8192_SHA256, RsaParameters,
+    UnparsedPublicKey,
+};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256, Sha512};
 use subtle::ConstantTimeEq as _;
@@ -26,6 +30,8 @@ pub(super) enum Piece {
     Body,
     /// These bytes.
     Bytes(Vec<u8>),
+    /// The name that the key's secret is.
+    Name,
     /// One of these.
     Either(Vec<String>),
 }
@@ -42,6 +48,8 @@ pub(super) struct Key {
     kind: Kind,
     /// The version or public key that its signatures are marked with.
     label: Option<String>,
+    /// What its secret is where that is a name and no key.
+    name: String,
 }
 
 /// The private halves only where requests are also made with them.
@@ -62,7 +70,13 @@ enum Kind {
         private: Option<Box<p256::ecdsa::SigningKey>>,
         der: bool,
     },
-    /// Credentials with which keys are fetched: no key itself.
+    /// PKCS #1 DER.
+    Rsa {
+        key: Vec<u8>,
+        sha1: bool,
+        sha256: bool,
+    },
+    /// Credentials with which keys are fetched, or a name: no key itself.
     Fetched,
 }
 
@@ -74,7 +88,11 @@ impl fmt::Debug for Key {
 
 impl Key {
     fn new(kind: Kind) -> Self {
-        Self { kind, label: None }
+        Self {
+            kind,
+            label: None,
+            name: String::new(),
+        }
     }
 
     fn hmac(algorithm: Algorithm, bytes: &[u8]) -> Result<Self, &'static str> {
@@ -94,13 +112,30 @@ impl Key {
 
     /// Whether one of the signatures is this key's over the pieces, one after the other.
     pub(super) fn verify(&self, body: &[u8], pieces: &[Piece], candidates: &[Candidate]) -> bool {
+        self.verify_for(self, body, pieces, candidates)
+    }
+
+    /// As [`verify`](Self::verify), of signatures for the one that `named` stands for.
+    pub(super) fn verify_for(
+        &self,
+        named: &Self,
+        body: &[u8],
+        pieces: &[Piece],
+        candidates: &[Candidate],
+    ) -> bool {
         let ours: Vec<&[u8]> = candidates
             .iter()
-            .filter(|candidate| candidate.label == self.label || self.label.is_none())
+            .filter(|candidate| named.takes(candidate))
             .map(|candidate| candidate.bytes.as_slice())
             .collect();
         !ours.is_empty()
-            && (0..spellings(pieces)).any(|spelling| self.matches(&spelled(body, pieces, spelling), &ours))
+            && (0..spellings(pieces))
+                .any(|spelling| self.matches(&spelled(body, pieces, spelling, &named.name), &ours))
+    }
+
+    /// Whether a signature can be meant for this key.
+    pub(super) fn takes(&self, candidate: &Candidate) -> bool {
+        self.label.is_none() || candidate.label == self.label
     }
 
     fn matches(&self, pieces: &[&[u8]], signatures: &[&[u8]]) -> bool {
@@ -154,13 +189,22 @@ impl Key {
                     signature.is_some_and(|signature| public.verify(&content, &signature).is_ok())
                 })
             }
+            Kind::Rsa { key, sha1, sha256 } => {
+                let content = pieces.concat();
+                let one = |parameters: &'static RsaParameters| {
+                    let key = UnparsedPublicKey::new(parameters, key);
+                    signatures.iter().any(|bytes| key.verify(&content, bytes).is_ok())
+                };
+                (*sha256 && one(&RSA_PKCS1_2048_8192_SHA256))
+                    || (*sha1 && one(&RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY))
+            }
             Kind::Fetched => false,
         }
     }
 
     /// The signature over the pieces, in their first spelling; none for a key that only verifies.
     pub(super) fn sign(&self, body: &[u8], pieces: &[Piece]) -> Option<Vec<u8>> {
-        let pieces = spelled(body, pieces, 0);
+        let pieces = spelled(body, pieces, 0, &self.name);
         match &self.kind {
             Kind::Sha1(key) => {
                 let mac = pieces
@@ -193,7 +237,7 @@ impl Key {
                     signature.to_bytes().to_vec()
                 }
             }),
-            Kind::Fetched => None,
+            Kind::Rsa { .. } | Kind::Fetched => None,
         }
     }
 
@@ -235,10 +279,11 @@ fn spellings(pieces: &[Piece]) -> usize {
     pieces.iter().map(count).max().unwrap_or(1)
 }
 
-fn spelled<'a>(body: &'a [u8], pieces: &'a [Piece], spelling: usize) -> Vec<&'a [u8]> {
+fn spelled<'a>(body: &'a [u8], pieces: &'a [Piece], spelling: usize, name: &'a str) -> Vec<&'a [u8]> {
     let piece = |piece: &'a Piece| match piece {
         Piece::Body => body,
         Piece::Bytes(bytes) => bytes,
+        Piece::Name => name.as_bytes(),
         Piece::Either(spellings) => spellings
             .get(spelling)
             .or(spellings.last())

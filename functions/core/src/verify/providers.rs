@@ -5,6 +5,7 @@
 
 mod billing;
 mod business;
+mod certified;
 mod chat;
 mod code;
 mod left_out;
@@ -39,6 +40,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Provider> {
         mail::ROWS,
         billing::ROWS,
         office::ROWS,
+        certified::ROWS,
         unsigned::ROWS,
     ]
     .into_iter()

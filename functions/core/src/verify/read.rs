@@ -29,6 +29,14 @@ const MAX_PART: usize = 256;
 pub enum Received {
     /// A question about the endpoint itself, with its answer.
     Handshake(Reply),
+    /// A question that is answered by visiting this URL first, on a host of the provider: AWS SNS's confirmation of a
+    /// subscription. If that fails, the provider is to come again.
+    Confirm {
+        /// What to get.
+        url: String,
+        /// The answer once that was successful.
+        reply: Reply,
+    },
     /// What happened.
     Events(Vec<Event>),
 }
@@ -42,6 +50,8 @@ pub struct Reply {
     pub content_type: &'static str,
     /// The body.
     pub body: String,
+    /// One more header.
+    pub header: Option<(&'static str, String)>,
 }
 
 impl Source {
@@ -57,8 +67,8 @@ impl Source {
             Ok(data) => (data, None),
             Err(defect) => (Value::Null, Some(defect)),
         };
-        if let Some(reply) = self.handshake(&View::new(&request, &data), secret) {
-            return Received::Handshake(reply);
+        if let Some(received) = self.handshake(&View::new(&request, &data), secret) {
+            return received;
         }
         let elements = match &defect {
             None => batch::elements(self.facts.batch, &request.body, &data),

@@ -70,6 +70,12 @@ impl Scheme {
         Facts::of(self).challenge == Some(Challenge::Hub)
     }
 
+    /// Whether the provider hands the secret over by a request, for which a time has to be named.
+    #[must_use]
+    pub fn is_enrolled(&self) -> bool {
+        Facts::of(self).challenge == Some(Challenge::Asana)
+    }
+
     /// Whether a request is an unsigned one about the endpoint, to be answered by
     /// [`challenge`](super::Source::challenge).
     #[must_use]

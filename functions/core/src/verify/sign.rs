@@ -196,7 +196,7 @@ fn signature(
         Form::Versioned => format!("{},{signature}", key.label()),
         Form::Labelled => format!("{}|{signature}", key.label()),
         Form::Plain { prefix, .. } => format!("{prefix}{signature}"),
-        Form::Each | Form::Jwt => signature,
+        Form::Each | Form::For(_) | Form::Jwt => signature,
     })
 }
 

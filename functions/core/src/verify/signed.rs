@@ -61,6 +61,14 @@ pub(super) enum Part {
     Method,
     /// The fields of a form by name, each followed by its values; nothing for other bodies.
     Form,
+    /// The fields that AWS SNS signs.
+    Sns,
+    /// The fields of a form as PHP serialises them.
+    Php,
+    /// The body's CRC-32 in decimal.
+    Crc32,
+    /// The name that the secret's text is.
+    Name,
     /// Nothing, or a line feed.
     MaybeLineFeed,
     /// Itself.

@@ -1,3 +1,4 @@
+mod certified;
 mod config;
 mod numbers;
 mod outbox;

@@ -29,6 +29,7 @@ pub(crate) fn config(scheme: Scheme, tolerance: Option<SignedDuration>) -> Sourc
         success: 200,
         mode: Mode::Apply,
         not_before: None,
+        enrol_until: None,
         networks: vec![],
         max_body: 4_000_000,
         retention: SignedDuration::from_hours(24),
@@ -104,7 +105,7 @@ fn run(vector: &Value) -> Result<Vec<Event>, &'static str> {
     let verified = source.verify(request, now).map_err(|error| error.reason())?;
     Ok(match source.events(verified) {
         Received::Events(events) => events,
-        Received::Handshake(_) => vec![],
+        Received::Handshake(_) | Received::Confirm { .. } => vec![],
     })
 }
 

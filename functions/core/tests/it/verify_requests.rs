@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use oncehook_core::{
     request::SignedRequest,
     secret::Secret,
-    verify::{PublicKey, Received, Reply, Scheme, Source, VerifyError},
+    verify::{PublicKey, Received, Reply, Scheme, Source, VerifyError, Wanted},
 };
 use serde_json::{Value, json};
 
@@ -35,14 +35,14 @@ fn receive(scheme: &Scheme, headers: &[(&'static str, &str)], body: &str) -> Rec
 fn reply(received: Received) -> Reply {
     match received {
         Received::Handshake(reply) => reply,
-        Received::Events(events) => panic!("events: {events:?}"),
+        other => panic!("no handshake: {other:?}"),
     }
 }
 
 fn ids(received: Received) -> Vec<String> {
     match received {
         Received::Events(events) => events.into_iter().map(|event| event.id).collect(),
-        Received::Handshake(reply) => panic!("handshake: {reply:?}"),
+        other => panic!("no events: {other:?}"),
     }
 }
 
@@ -278,13 +278,13 @@ fn plaids_key_is_asked_for_and_without_it_nothing_is_believed() {
         plaid.sign("", "", body, at(NOW), &HeaderMap::new()).unwrap(),
         body.to_vec(),
     );
-    assert_eq!(plaid.key_id(&sent), Ok(None));
+    assert_eq!(plaid.wanted(&sent), Ok(None));
 
     let (credentials, _) = Secret::new("plaid", "client:secret").unwrap();
     let fetching = Source::new(&config(named("plaid"), None), vec![credentials]).unwrap();
     assert_eq!(
-        fetching.key_id(&sent),
-        Ok(Some("oncehook-development".to_owned()))
+        fetching.wanted(&sent),
+        Ok(Some(Wanted::Key("oncehook-development".to_owned())))
     );
     let error = fetching.verify(sent.clone(), at(NOW)).unwrap_err();
     assert_eq!((error, error.status()), (VerifyError::NoKey, 503));
@@ -301,7 +301,7 @@ fn plaids_key_is_asked_for_and_without_it_nothing_is_believed() {
 
     let mut altered = sent;
     altered.body = b"{}".as_slice().into();
-    assert_eq!(fetching.key_id(&altered), Err(VerifyError::BodyHashMismatch));
+    assert_eq!(fetching.wanted(&altered), Err(VerifyError::BodyHashMismatch));
     // A token that claims to need no signature, or an HMAC, is no token.
     for algorithm in ["none", "HS256", "RS256"] {
         let header = json!({"alg": algorithm, "kid": "k"}).to_string();

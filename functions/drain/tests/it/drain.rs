@@ -18,16 +18,27 @@ use crate::{
 
 pub(crate) const PK: &str = "event#stripe#acct#evt_1";
 
-struct World {
+pub(crate) struct World {
     drain: Drain,
     clock: Arc<ManualClock>,
     woken: mpsc::UnboundedReceiver<(Wakeup, Duration)>,
     wakeup: Wakeup,
-    server: Server,
-    _database: Database,
+    pub(crate) server: Server,
+    database: Database,
 }
 
 async fn world(script: Script, secret: bool) -> World {
+    world_with(script, |url| {
+        let config = config(url, Auth::Bearer);
+        match secret {
+            true => destination(config),
+            false => Destination::new(config, None, oncehook_drain::client().unwrap()),
+        }
+    })
+    .await
+}
+
+pub(crate) async fn world_with(script: Script, mail: impl FnOnce(&str) -> Destination) -> World {
     let database = Database::start(None).unwrap();
     let client = oncehook_edge::local_dynamodb(&database.endpoint());
     create_table(&client, "oncehook").await.unwrap();
@@ -42,12 +53,7 @@ async fn world(script: Script, secret: bool) -> World {
         probe: false,
     };
     let (sender, woken) = mpsc::unbounded_channel();
-    let config = config(&server.url, Auth::Bearer);
-    let mail = if secret {
-        destination(config)
-    } else {
-        Destination::new(config, None, oncehook_drain::client().unwrap())
-    };
+    let mail = mail(&server.url);
     let clock = Arc::new(ManualClock::at(now()));
     let destinations = [("mail".to_owned(), mail)].into();
     let drain = Drain {
@@ -63,7 +69,7 @@ async fn world(script: Script, secret: bool) -> World {
         woken,
         wakeup,
         server,
-        _database: database,
+        database,
     }
 }
 
@@ -98,7 +104,14 @@ impl World {
         handle(&self.drain, event, Instant::now() + Duration::from_secs(20)).await
     }
 
-    async fn wake(&self) {
+    /// Every item of the table, as it is stored.
+    pub(crate) async fn dump(&self) -> String {
+        let client = oncehook_edge::local_dynamodb(&self.database.endpoint());
+        let all = client.scan().table_name("oncehook").send().await.unwrap();
+        format!("{:?}", all.items())
+    }
+
+    pub(crate) async fn wake(&self) {
         assert!(
             self.run(&[self.wakeup.to_json()])
                 .await

@@ -4,6 +4,7 @@
 
 mod deliver;
 mod drain;
+mod leaks;
 mod presets;
 mod secrets;
 mod server;

@@ -7,14 +7,17 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use jiff::SignedDuration;
 use lambda_http::{Body, Response};
 use oncehook_core::{
     clock::Clock, config::Config, request::SignedRequest, rules::Rules, secret::Secret, verify::Source,
 };
 use oncehook_edge::{Environment, ProviderKeys, SecretStore, Secrets};
 use oncehook_ingest::{Ingest, handle};
-use oncehook_local::{clock::ManualClock, database::Database, gateway, recorder::Recorder};
+use oncehook_local::{
+    behaviour::Behaviour, clock::ManualClock, database::Database, gateway, recorder::Recorder,
+};
 use oncehook_store::{Ledger, Queue, create_table};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -43,6 +46,19 @@ secret = "plaid"
 [source.stripe]
 scheme = "stripe"
 secret = "stripe"
+
+[source.graph]
+scheme = "microsoft-graph"
+secret = "graph"
+
+[source.asana]
+scheme = "asana"
+secret = "nothing-yet"
+enrol_until = 2026-12-01T12:15:00Z
+
+[source.sns]
+scheme = "aws-sns"
+secret = "sns"
 "#;
 /// RFC 8037, appendix A.1.
 const ED25519: &str = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
@@ -70,6 +86,7 @@ async fn world() -> World {
             "ONCEHOOK_SECRET_META_TOKEN" => "token".to_owned(),
             "ONCEHOOK_SECRET_DISCORD" => format!("private:{ED25519}"),
             "ONCEHOOK_SECRET_PLAID" => "client:secret".to_owned(),
+            "ONCEHOOK_SECRET_SNS" => "arn:aws:sns:eu-central-1:123456789012:orders".to_owned(),
             _ => "secret".to_owned(),
         })
     });
@@ -221,4 +238,103 @@ async fn without_its_key_a_request_waits_and_with_it_it_is_believed() {
     let forged = format!("private:{ED25519}");
     assert_eq!(world.post("plaid", &forged, &body).await.status(), 401);
     assert_eq!(world.plaid.received().len(), 2, "the key is kept");
+}
+
+/// A message of the vectors of core, as SNS would send it.
+fn sns(id: &str) -> Bytes {
+    let vectors: Vec<Value> =
+        serde_json::from_str(include_str!("../../../core/tests/data/vectors.json")).unwrap();
+    let vector = vectors.iter().find(|vector| vector["id"] == id).unwrap();
+    Bytes::from(vector["body"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
+    let world = world().await;
+    let post = |id: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(
+            "content-type",
+            HeaderValue::from_static("text/plain; charset=UTF-8"),
+        );
+        world.send(Method::POST, "sns", "/webhooks/sns", headers, sns(id))
+    };
+    let answer = post("aws_sns-01").await;
+    assert_eq!(answer.status(), 503, "what comes is no certificate");
+    world.clock.advance(SignedDuration::from_hours(2));
+    let certificate = include_str!("../../../core/tests/data/sns.pem");
+    world.plaid.answer(json!(certificate));
+    assert_eq!(post("aws_sns-01").await.status(), 200);
+    let again = post("aws_sns-01").await;
+    assert!(again.headers().contains_key("oncehook-replayed"));
+    assert_eq!(post("aws_sns-05").await.status(), 401);
+    assert_eq!(post("aws_sns-06").await.status(), 200, "the same message");
+    let asked = world.plaid.received();
+    assert_eq!(asked.len(), 2, "the certificate is kept");
+    assert_eq!(asked[1].path, "/SimpleNotificationService-0123456789abcdef.pem");
+
+    // A subscription is confirmed before it is answered, and no event.
+    let answer = post("aws_sns-03").await;
+    assert_eq!((answer.status().as_u16(), text(&answer)), (200, ""));
+    let asked = world.plaid.received();
+    assert!(
+        asked[2]
+            .path
+            .starts_with("/?Action=ConfirmSubscription&TopicArn=")
+    );
+    world.plaid.next(Behaviour::Status(500, None));
+    assert_eq!(post("aws_sns-03").await.status(), 503, "SNS is to come again");
+}
+
+#[tokio::test]
+async fn graphs_validation_token_is_echoed_as_text_and_nothing_that_a_browser_runs() {
+    let world = world().await;
+    let ask = |token: &str| {
+        let path = format!("/webhooks/graph?validationToken={token}");
+        let world = &world;
+        async move {
+            world
+                .send(Method::POST, "graph", &path, HeaderMap::new(), Bytes::new())
+                .await
+        }
+    };
+    let answer = ask("Validation%3A+Testing+client+application+reachability").await;
+    assert_eq!(
+        (answer.status().as_u16(), text(&answer)),
+        (200, "Validation: Testing client application reachability")
+    );
+    assert_eq!(answer.headers()["content-type"], "text/plain");
+    assert_eq!(answer.headers()["x-content-type-options"], "nosniff");
+    assert_eq!(ask("%3Cscript%3E").await.status(), 403);
+}
+
+#[tokio::test]
+async fn asanas_secret_is_given_back_until_the_time_that_is_named_and_not_kept() {
+    let world = world().await;
+    let ask = |headers: &[(&'static str, &'static str)]| {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let headers: HeaderMap = headers.collect();
+        world.send(
+            Method::POST,
+            "asana",
+            "/webhooks/asana",
+            headers,
+            Bytes::from_static(b"{}"),
+        )
+    };
+    let secret = "b537207f20cbfa02357cf448134da559e8bd39d61597dcd5631b8012eae53e81";
+    let answer = ask(&[("x-hook-secret", secret)]).await;
+    assert_eq!((answer.status().as_u16(), text(&answer)), (200, ""));
+    assert_eq!(answer.headers()["x-hook-secret"], secret);
+    assert!(!log::take().contains(secret));
+    assert_eq!(ask(&[("x-hook-secret", "<script>")]).await.status(), 403);
+    // It is no way round a signature.
+    let signed = [("x-hook-secret", secret), ("x-hook-signature", "00")];
+    assert_ne!(ask(&signed).await.status(), 200);
+    world.clock.advance(SignedDuration::from_mins(15));
+    let late = ask(&[("x-hook-secret", secret)]).await;
+    assert_eq!(late.status(), 403);
+    assert!(!late.headers().contains_key("x-hook-secret"));
 }

@@ -7,7 +7,8 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose},
 };
 use ed25519_dalek::{SigningKey, VerifyingKey};
-use p256::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _};
+use jiff::Timestamp;
+use p256::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _, SubjectPublicKeyInfoRef};
 use serde_json::Value;
 use sha1::{Digest as _, Sha1};
 
@@ -15,7 +16,8 @@ use super::{Key, Kind};
 use crate::{
     secret::{Secret, SecretError},
     verify::{
-        facts::{Facts, KeyForm, Proof},
+        certificate::Issued,
+        facts::{Facts, Form, KeyForm, Proof},
         scheme::Algorithm,
     },
 };
@@ -30,6 +32,17 @@ const SECRET_BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// What a private key of 32 bytes in hex begins with. Only who makes requests has one: for trying a source out.
 const PRIVATE: &str = "private:";
+
+/// A key whose private half nobody has, for sources that are only looked at.
+const NOBODYS: &str = "-----BEGIN PUBLIC KEY-----\n\
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAnjh9jHTve2PHrVguRpaM\n\
+kwKkeEFwuaEPLe9UHH2BI65WQquYF0r4K2iuqGlTCcSA5qOvF3qwpbGOOQoeK3zR\n\
+1FMVzvnz4a8RPQom0G4WEqSmoOQ1groulYSt9ofSLJXeowxJSrJdgldJuM7WtBQd\n\
+PtvRJUexz2nuCDiCucd2FCoTYbUJX2qHsxSGJwWzWqy5hmSFYB9zk7RfhkWaE98j\n\
+x8wRIR3xaDQTbjKYzrQ1rHvkPBLb8dUDgmOtuextN+/DRF3UGFePbu8+9SwXlQ6A\n\
+DD77MptgQqMCuZEPn1F5vUJoiORwLZuYjjegfCmparoZdMJKfw/mp82F6eyAclQU\n\
+XQIDAQAB\n\
+-----END PUBLIC KEY-----";
 
 impl Key {
     /// The key that a secret's text stands for.
@@ -64,7 +77,18 @@ impl Key {
             (_, Proof::Hmac(algorithm)) => Self::hmac(algorithm, text.as_bytes()),
             (_, Proof::Hash) => Ok(Self::new(Kind::Hash(text.into()))),
             (_, Proof::SharedSecret) => Ok(Self::new(Kind::Shared(text.into()))),
-            (_, Proof::Ed25519 | Proof::P256 { .. }) => Err("its scheme has no form of key"),
+            (KeyForm::Rsa, Proof::Rsa { sha1, sha256 }) => rsa(text)
+                .map(|key| Self::new(Kind::Rsa { key, sha1, sha256 }))
+                .ok_or("an RSA public key in PEM is expected"),
+            (KeyForm::Named(issued), Proof::Rsa { sha1, sha256 }) => Self::named(
+                &secret.expose().replace("\\n", "\n"),
+                &issued,
+                facts,
+                (sha1, sha256),
+            ),
+            (_, Proof::Ed25519 | Proof::P256 { .. } | Proof::Rsa { .. }) => {
+                Err("its scheme has no form of key")
+            }
         };
         key.map_err(|reason| SecretError::Unusable {
             name: secret.name().to_owned(),
@@ -105,6 +129,51 @@ impl Key {
             Some(bytes) if !bytes.is_empty() => Self::hmac(Algorithm::Sha256, &bytes).map(label("v1")),
             _ => Err("base64 is expected, after whsec_ if it begins so"),
         }
+    }
+
+    /// A name, and the key of its messages if it follows.
+    fn named(
+        text: &str,
+        issued: &Issued,
+        facts: &Facts,
+        (sha1, sha256): (bool, bool),
+    ) -> Result<Self, &'static str> {
+        let (name, pem) = match text.trim().split_once('\n') {
+            Some((name, pem)) => (name.trim(), Some(pem.trim())),
+            None => (text.trim(), None),
+        };
+        if name.is_empty() || name.starts_with("-----") {
+            return Err("a name is expected first; a certificate may follow on the next lines");
+        }
+        let kind = match pem {
+            None => Kind::Fetched,
+            Some(pem) => {
+                let key = rsa(pem).or_else(|| issued.pinned(pem.as_bytes()));
+                let key = key.ok_or(
+                    "after the name, the provider's certificate or an RSA public key in PEM is expected",
+                )?;
+                Kind::Rsa { key, sha1, sha256 }
+            }
+        };
+        Ok(Self {
+            label: matches!(facts.form, Form::For(_)).then(|| name.to_owned()),
+            name: name.to_owned(),
+            ..Self::new(kind)
+        })
+    }
+
+    /// The key of a certificate that was fetched.
+    pub(in crate::verify) fn certified(
+        issued: &Issued,
+        facts: &Facts,
+        pem: &[u8],
+        now: Timestamp,
+    ) -> Option<Self> {
+        let Proof::Rsa { sha1, sha256 } = facts.proof else {
+            return None;
+        };
+        let key = issued.key(pem, now)?;
+        Some(Self::new(Kind::Rsa { key, sha1, sha256 }))
     }
 
     fn signing(key: SigningKey) -> Self {
@@ -190,9 +259,21 @@ impl Key {
                 scalar[31] |= 1;
                 format!("{PRIVATE}{}", hex::encode(scalar))
             }
+            KeyForm::Named(_) => hex::encode(seed),
+            KeyForm::Rsa => NOBODYS.to_owned(),
             KeyForm::Pair => format!("{}|{}", hex::encode(&seed[..8]), hex::encode(&seed[8..])),
         }
     }
+}
+
+/// PKCS #1 DER of a key in PEM (SPKI).
+fn rsa(text: &str) -> Option<Vec<u8>> {
+    let (label, der) = der::pem::decode_vec(text.as_bytes()).ok()?;
+    if label != "PUBLIC KEY" {
+        return None;
+    }
+    let info = SubjectPublicKeyInfoRef::try_from(der.as_slice()).ok()?;
+    info.subject_public_key.as_bytes().map(<[u8]>::to_vec)
 }
 
 fn p256_public(text: &str) -> Option<p256::ecdsa::VerifyingKey> {

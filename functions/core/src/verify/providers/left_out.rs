@@ -10,30 +10,8 @@ pub struct LeftOut {
 }
 
 /// All of them.
-pub(in crate::verify) const LEFT_OUT: &[LeftOut] = &[
-    LeftOut {
-        title: "Asana",
-        reason: "hands its secret over by an unsigned request while the webhook is made, and wants it back in a header: \
-                 a way to answer that at a chosen time only is missing. Nor do its events have an id",
-    },
-    LeftOut {
-        title: "AWS SNS",
-        reason: "signs with RSA under an X.509 certificate that has to be fetched: neither RSA nor a check of \
-                 certificates is here. Let SNS feed a queue of your own instead",
-    },
-    LeftOut {
-        title: "Dropbox",
-        reason: "says only that something changed, without id or time: two real notifications are the same to \
+pub(in crate::verify) const LEFT_OUT: &[LeftOut] = &[LeftOut {
+    title: "Dropbox",
+    reason: "says only that something changed, without id or time: two real notifications are the same to \
                  the byte, so that a repetition cannot be told from the next change",
-    },
-    LeftOut {
-        title: "Paddle Classic",
-        reason: "signs with RSA and SHA-1 over fields in PHP's serialisation: RSA is not here, and how fields that are \
-                 lists are signed is documented nowhere that we found. Paddle Billing is the scheme `paddle`",
-    },
-    LeftOut {
-        title: "PayPal",
-        reason: "signs with RSA under an X.509 certificate that has to be fetched: neither RSA nor a check of \
-                 certificates is here. The signature also covers no more of the body than its CRC-32",
-    },
-];
+}];

@@ -1,8 +1,8 @@
-//! Work done together: Typeform, Calendly, DocuSign, Jira, Bitbucket.
+//! Work done together: Typeform, Calendly, DocuSign, Asana, Jira, Bitbucket.
 
-use super::{after, id, ids, kind, or_hash, places, prefixed, scope, template, text, time};
+use super::{after, handshake, id, ids, kind, or_hash, places, prefixed, scope, template, text, time};
 use crate::verify::{
-    facts::{About, Facts, Form, Provider},
+    facts::{About, Answer, Batch, Challenge, Facts, Form, Mark, Provider},
     scheme::{Encoding, TimeUnit},
     signed::{Location, Part},
 };
@@ -22,6 +22,11 @@ pub(super) const ROWS: &[Provider] = &[
         name: "docusign",
         title: "DocuSign Connect (HMAC, JSON)",
         facts: docusign,
+    },
+    Provider {
+        name: "asana",
+        title: "Asana",
+        facts: asana,
     },
     Provider {
         name: "jira",
@@ -141,6 +146,52 @@ fn docusign() -> Facts {
             ..About::default()
         },
         ..Facts::plain("", Encoding::Base64)
+    }
+}
+
+/// The secret looks like hex and is text. Asana makes it, and hands it over in the answer of its API as well.
+fn asana() -> Facts {
+    Facts {
+        batch: Batch::List {
+            at: "/events",
+            within: "",
+        },
+        handshakes: vec![handshake(&[Mark::Empty("/events")], Answer::Empty)],
+        challenge: Some(Challenge::Asana),
+        id: [
+            ids(
+                &["/resource/gid"],
+                &[&["/action"], &["/parent/gid"], &["/change/field"], &["/user/gid"]],
+            ),
+            or_hash(&["/created_at"]),
+        ]
+        .concat(),
+        kind: kind(&[&["/resource/resource_type"], &["/action"]], "."),
+        occurred_at: places(&["/created_at"]),
+        timeout: after(10),
+        about: About {
+            documents: &[
+                "https://developers.asana.com/docs/webhooks-guide",
+                "https://developers.asana.com/reference/createwebhook",
+                "https://github.com/Asana/devrel-examples/blob/18667c527ab4/python/webhooks/webhook_inspector.py",
+            ],
+            second_hand: false,
+            secret: "the X-Hook-Secret of the webhook, as it stands (it is not decoded); one for each webhook",
+            retries: "for 24 hours; what was not taken by then is lost",
+            signed_anew: Some(false),
+            setup: &[
+                "Set `enrol_until` in the source to a quarter of an hour from now, and deploy.",
+                "POST /webhooks of Asana's API with `resource` and `target` {url}: Oncehook answers the request with the \
+                 secret meanwhile.",
+                "Store the X-Hook-Secret of the API's answer, then take `enrol_until` away again.",
+            ],
+            notes: &[
+                "A list without elements is Asana's sign of life.",
+                "An event has no id: its resource, action, parent, field, user and time stand for it. These fields' names \
+                 are known from others.",
+            ],
+        },
+        ..Facts::plain("X-Hook-Signature", Encoding::LowerHex)
     }
 }
 

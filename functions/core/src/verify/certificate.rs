@@ -1,0 +1,98 @@
+//! Certificates that a provider signs under and says where to find: AWS SNS, PayPal.
+//!
+//! A certificate is believed because of where it is from: its URL has to be one of the provider's own, and it is fetched
+//! over TLS. What the provider's libraries look at besides is looked at here: whom it names, and that it is in force. Its
+//! issuer's signature is not: the issuer's certificate is not handed out with it. Fetches nothing.
+
+use der::{Decode as _, DecodePem as _};
+use jiff::Timestamp;
+use x509_cert::Certificate;
+
+use super::{VerifyError, signed::Location, view::View};
+
+/// Where a provider's certificates are, and whom they name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Issued {
+    /// Where a request says where its certificate is: a JSON Pointer, or `header:NAME`.
+    pub(super) url: &'static str,
+    /// The hosts: the labels before and after one that may be anything, such as a Region; or a whole name and nothing.
+    pub(super) hosts: &'static [(&'static str, &'static str)],
+    /// How the path begins and ends.
+    pub(super) path: (&'static str, &'static str),
+    /// How the name of the certificate's subject ends.
+    pub(super) subject: &'static str,
+}
+
+impl Issued {
+    /// The URL of a request's certificate.
+    ///
+    /// # Errors
+    /// When there is none, or it is not one of the provider's.
+    pub(super) fn url(&self, view: &View<'_>) -> Result<String, VerifyError> {
+        let place = match self.url.strip_prefix("header:") {
+            Some(name) => Location::Header(name.to_owned()),
+            None => Location::Pointer(self.url.to_owned()),
+        };
+        let url = view.strict(&[place])?.ok_or(VerifyError::MissingSignature)?;
+        match self.path_of(&url) {
+            Some(path) if path.starts_with(self.path.0) && path.ends_with(self.path.1) => Ok(url),
+            _ => Err(VerifyError::MalformedHeader),
+        }
+    }
+
+    /// The path of a URL on one of the provider's hosts.
+    pub(super) fn path_of<'a>(&self, url: &'a str) -> Option<&'a str> {
+        let rest = url.strip_prefix("https://")?;
+        let slash = rest.find('/')?;
+        let (host, path) = rest.split_at(slash);
+        let label = |text: &str| {
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        };
+        let ours = self.hosts.iter().any(|(before, after)| {
+            let between = host
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(after));
+            if after.is_empty() {
+                host == *before
+            } else {
+                between.is_some_and(label)
+            }
+        });
+        let plain = url
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#');
+        (ours && plain).then_some(path)
+    }
+
+    /// The key of a certificate that the user gave: it need not be in force any more.
+    pub(super) fn pinned(&self, pem: &[u8]) -> Option<Vec<u8>> {
+        let certificate = Certificate::from_pem(pem).ok()?;
+        let key = &certificate
+            .tbs_certificate()
+            .subject_public_key_info()
+            .subject_public_key;
+        key.as_bytes().map(<[u8]>::to_vec)
+    }
+
+    /// The RSA key of a certificate (PEM), as PKCS #1 writes it; none if it is not the provider's, or not in force.
+    pub(super) fn key(&self, pem: &[u8], now: Timestamp) -> Option<Vec<u8>> {
+        let certificate = Certificate::from_pem(pem)
+            .or_else(|_| Certificate::from_der(pem))
+            .ok()?;
+        let inner = certificate.tbs_certificate();
+        let validity = inner.validity();
+        let now = now.as_second();
+        let second = |time: &x509_cert::time::Time| i64::try_from(time.to_unix_duration().as_secs()).ok();
+        let in_force = second(&validity.not_before)? <= now && now <= second(&validity.not_after)?;
+        let subject = inner.subject().to_string();
+        let names_it = subject
+            .split(',')
+            .filter_map(|part| part.trim().strip_prefix("CN="))
+            .any(|name| name == self.subject.trim_start_matches('.') || name.ends_with(self.subject));
+        let key = inner.subject_public_key_info().subject_public_key.as_bytes()?;
+        (in_force && names_it).then(|| key.to_vec())
+    }
+}

@@ -1,0 +1,174 @@
+//! Requests that are signed under a provider's certificate: where it may be from, whose it has to be, and what it covers.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
+
+use jiff::{SignedDuration, Timestamp};
+use oncehook_core::{
+    request::SignedRequest,
+    secret::Secret,
+    verify::{Received, Source, VerifyError, Wanted},
+};
+use serde_json::Value;
+
+use crate::{
+    vectors::{config, request},
+    verify_laws::named,
+};
+
+/// Made for these tests; its subject is sns.amazonaws.com.
+const CERTIFICATE: &[u8] = include_bytes!("../data/sns.pem");
+const TOPIC: &str = "arn:aws:sns:eu-central-1:123456789012:orders";
+const URL: &str = "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef.pem";
+
+fn now() -> Timestamp {
+    "2026-12-01T12:00:00Z".parse().unwrap()
+}
+
+fn source(scheme: &str, secret: &str) -> Source {
+    let (secret, _) = Secret::new("secret", secret).unwrap();
+    Source::new(&config(named(scheme), None), vec![secret]).unwrap()
+}
+
+fn vector(id: &str) -> Value {
+    let vectors: Vec<Value> = serde_json::from_str(include_str!("../data/vectors.json")).unwrap();
+    vectors.into_iter().find(|vector| vector["id"] == id).unwrap()
+}
+
+fn sent(id: &str) -> SignedRequest {
+    let vector = vector(id);
+    let mut headers = http::HeaderMap::new();
+    for (name, value) in vector["headers"].as_object().unwrap() {
+        let name = http::HeaderName::try_from(name).unwrap();
+        headers.insert(name, value.as_str().unwrap().parse().unwrap());
+    }
+    request(headers, vector["body"].as_str().unwrap().into())
+}
+
+#[test]
+fn the_certificate_is_asked_for_and_without_it_nothing_is_believed() {
+    let source = source("aws-sns", TOPIC);
+    let sent = sent("aws_sns-01");
+    assert_eq!(
+        source.wanted(&sent),
+        Ok(Some(Wanted::Certificate(URL.to_owned())))
+    );
+    let error = source.verify(sent.clone(), now()).unwrap_err();
+    assert_eq!((error, error.status()), (VerifyError::NoKey, 503));
+    let key = source.certified(CERTIFICATE, now()).unwrap();
+    let verified = source.verify_with(sent, now(), Some(&key)).unwrap();
+    let Received::Events(events) = source.events(verified) else {
+        panic!("no event");
+    };
+    assert_eq!(events[0].id, "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324");
+    assert_eq!(events[0].scope, TOPIC);
+    assert!(events[0].id_signed);
+    assert_eq!(events[0].data["Subject"], "Grüße");
+}
+
+#[test]
+fn a_certificate_is_taken_from_the_providers_hosts_only() {
+    let source = source("aws-sns", TOPIC);
+    let asked = |url: &str| {
+        let mut sent = sent("aws_sns-01");
+        let mut body: Value = serde_json::from_slice(&sent.body).unwrap();
+        body["SigningCertURL"] = url.into();
+        sent.body = body.to_string().into();
+        source.wanted(&sent)
+    };
+    for good in [
+        "https://sns.us-east-1.amazonaws.com/a.pem",
+        "https://sns.cn-north-1.amazonaws.com.cn/a.pem",
+    ] {
+        assert_eq!(asked(good), Ok(Some(Wanted::Certificate(good.to_owned()))));
+    }
+    for bad in [
+        "http://sns.us-east-1.amazonaws.com/a.pem",
+        "https://sns.us-east-1.amazonaws.com.evil.example/a.pem",
+        "https://sns.us-east-1.evil.example/a.pem",
+        "https://evil.example/sns.us-east-1.amazonaws.com/a.pem",
+        "https://user@sns.us-east-1.amazonaws.com/a.pem",
+        "https://sns.us-east-1.amazonaws.com:444/a.pem",
+        "https://sns.a.b.amazonaws.com/a.pem",
+        "https://sns..amazonaws.com/a.pem",
+        "https://evil.example\\.sns.us-east-1.amazonaws.com/a.pem",
+        "https://sns.us-east-1.amazonaws.com/a.pem#.example",
+        "https://sns.us-east-1.amazonaws.com/a.txt",
+        "https://sns.us-east-1.amazonaws.com",
+        "HTTPS://SNS.us-east-1.amazonaws.com/a.pem",
+        "",
+    ] {
+        assert!(asked(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn another_topic_is_refused_before_anything_is_fetched() {
+    let other = source("aws-sns", "arn:aws:sns:eu-central-1:123456789012:other");
+    assert_eq!(other.wanted(&sent("aws_sns-01")), Err(VerifyError::Mismatch));
+    let key = other.certified(CERTIFICATE, now()).unwrap();
+    let error = other
+        .verify_with(sent("aws_sns-01"), now(), Some(&key))
+        .unwrap_err();
+    assert_eq!(error, VerifyError::Mismatch);
+}
+
+#[test]
+fn a_certificate_of_another_or_out_of_force_is_no_key() {
+    let sns = source("aws-sns", TOPIC);
+    assert!(sns.certified(CERTIFICATE, now()).is_some());
+    let years = SignedDuration::from_hours(24 * 366 * 11);
+    assert!(sns.certified(CERTIFICATE, now() + years).is_none());
+    assert!(sns.certified(CERTIFICATE, now() - years).is_none());
+    assert!(sns.certified(b"no certificate", now()).is_none());
+    assert!(
+        source("paypal", "8PT597110X687430LKGECATA")
+            .certified(CERTIFICATE, now())
+            .is_none()
+    );
+}
+
+#[test]
+fn every_changed_byte_of_a_signed_field_is_noticed() {
+    let key = source("aws-sns", TOPIC).certified(CERTIFICATE, now()).unwrap();
+    let sns = source("aws-sns", TOPIC);
+    let original = sent("aws_sns-01");
+    // What is not signed: where the certificate is, and white space between fields.
+    let text = String::from_utf8(original.body.to_vec()).unwrap();
+    let url = text.find("SigningCertURL").unwrap();
+    let end = text[url..].find('}').unwrap() + url;
+    let mut believed = Vec::new();
+    for index in 0..original.body.len() {
+        if (url..end).contains(&index) {
+            continue;
+        }
+        for flip in [1_u8, 0x20] {
+            let mut bytes = original.body.to_vec();
+            bytes[index] ^= flip;
+            let forged = SignedRequest {
+                body: bytes.into(),
+                ..original.clone()
+            };
+            if sns.verify_with(forged, now(), Some(&key)).is_ok() {
+                believed.push((index, char::from(original.body[index])));
+            }
+        }
+    }
+    assert!(believed.is_empty(), "{believed:?}");
+}
+
+#[test]
+fn a_subscription_is_confirmed_on_the_providers_host_only() {
+    let sns = source("aws-sns", TOPIC);
+    let key = sns.certified(CERTIFICATE, now()).unwrap();
+    let verified = sns.verify_with(sent("aws_sns-03"), now(), Some(&key)).unwrap();
+    let Received::Confirm { url, reply } = sns.events(verified) else {
+        panic!("no confirmation");
+    };
+    assert!(url.starts_with("https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription"));
+    assert_eq!((reply.status, reply.body.as_str()), (200, ""));
+    // The end of a subscription is an event.
+    let verified = sns.verify_with(sent("aws_sns-04"), now(), Some(&key)).unwrap();
+    assert!(
+        matches!(sns.events(verified), Received::Events(events) if events[0].kind == "UnsubscribeConfirmation")
+    );
+}
