@@ -27,6 +27,8 @@ pub struct Event {
     pub tenant: String,
     /// Whether the signature covers the id. If not, the ledger guards the body as well.
     pub id_signed: bool,
+    /// What the provider uses for one event only, where that is all it signs (Mailgun). The ledger takes it once.
+    pub token: Option<String>,
     /// The request's `Content-Type`.
     pub content_type: Option<String>,
     /// The event's bytes: the request body, or one element of a batch.
@@ -44,7 +46,10 @@ impl Event {
     pub fn again(mut self, scheme: &Scheme) -> Self {
         if self.defect.is_none() {
             match scheme.data(&self.body, self.content_type.as_deref()) {
-                Ok(data) => self.data = Arc::new(data),
+                Ok(data) => {
+                    self.token = scheme.token(&data);
+                    self.data = Arc::new(data);
+                }
                 Err(why) => self.defect = Some(format!("the stored body cannot be read again: {why}")),
             }
         }

@@ -35,7 +35,7 @@ const MAX_ANSWER: usize = 16 * 1024;
 const FRESH: SignedDuration = SignedDuration::from_hours(1);
 /// Keys held at once; Plaid has one or two.
 const MAX_KEYS: usize = 16;
-/// Questions in a minute.
+/// Questions of one kind in a minute.
 const MAX_QUESTIONS: usize = 10;
 
 /// The keys fetched by this environment.
@@ -50,7 +50,8 @@ pub struct ProviderKeys {
 struct State {
     keys: BTreeMap<(String, String), (Arc<PublicKey>, Timestamp)>,
     certificates: BTreeMap<String, (Bytes, Timestamp)>,
-    asked: VecDeque<Timestamp>,
+    /// When something was asked for lately, by what it was for: strangers who use up one of these do not use up others.
+    asked: BTreeMap<String, VecDeque<Timestamp>>,
 }
 
 impl fmt::Debug for ProviderKeys {
@@ -82,7 +83,7 @@ impl ProviderKeys {
         if let Some(key) = self.at_hand(&place, now) {
             return Some(key);
         }
-        if !self.may_ask(now) {
+        if !self.may_ask(&place.0, now) {
             tracing::warn!(
                 origin,
                 "a public key was not asked for: there were too many questions"
@@ -119,36 +120,47 @@ impl ProviderKeys {
         Some(key)
     }
 
-    /// The certificate at a URL of a provider, fetched if it is not at hand. None if it cannot be had; the log has the cause.
-    pub async fn certificate(&self, url: &str, now: Timestamp) -> Option<Bytes> {
-        let at_hand = {
+    /// The certificate at a URL of a provider, for this source: at hand for an hour, then fetched again. One that cannot be
+    /// had is the one from before, if there was one; none otherwise, and the log has the cause. What was fetched is at hand
+    /// only once it was [kept](Self::keep).
+    pub async fn certificate(&self, source: &str, url: &str, now: Timestamp) -> Option<Bytes> {
+        let kept = {
             let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let fetched = state.certificates.get(url);
-            fetched
-                .filter(|(_, fetched)| now.duration_since(*fetched).abs() < FRESH)
-                .map(|(pem, _)| pem.clone())
+            state.certificates.get(url).cloned()
         };
-        if at_hand.is_some() {
-            return at_hand;
+        match kept {
+            Some((pem, fetched)) if now.duration_since(fetched).abs() < FRESH => Some(pem),
+            kept => self
+                .get(source, url, "a certificate", now)
+                .await
+                .or(kept.map(|(pem, _)| pem)),
         }
-        let pem = self.get(url, "a certificate", now).await?;
+    }
+
+    /// Keeps a certificate that was found to be the provider's.
+    pub fn keep(&self, url: &str, pem: Bytes, now: Timestamp) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.certificates.len() >= MAX_KEYS {
             state.certificates.clear();
         }
-        state.certificates.insert(url.to_owned(), (pem.clone(), now));
-        Some(pem)
+        let (kept, fetched) = state
+            .certificates
+            .entry(url.to_owned())
+            .or_insert((pem.clone(), now));
+        if *kept != pem || now.duration_since(*fetched).abs() >= FRESH {
+            (*kept, *fetched) = (pem, now);
+        }
     }
 
     /// Visits a URL of a provider. Whether it answered 2xx; the log has the cause if not.
-    pub async fn visit(&self, url: &str, now: Timestamp) -> bool {
-        self.get(url, "a confirmation", now).await.is_some()
+    pub async fn visit(&self, source: &str, url: &str, now: Timestamp) -> bool {
+        self.get(source, url, "a confirmation", now).await.is_some()
     }
 
     /// The answer to a GET request, in bounded time and size.
-    async fn get(&self, url: &str, what: &'static str, now: Timestamp) -> Option<Bytes> {
-        if !self.may_ask(now) {
-            tracing::warn!(what, "was not asked for: there were too many questions");
+    async fn get(&self, source: &str, url: &str, what: &'static str, now: Timestamp) -> Option<Bytes> {
+        if !self.may_ask(&format!("{source}: {what}"), now) {
+            tracing::warn!(source, what, "was not asked for: there were too many questions");
             return None;
         }
         let path = url
@@ -163,7 +175,13 @@ impl ProviderKeys {
         match answer.unwrap_or(Err("no answer in time")) {
             Ok(body) => Some(body),
             Err(error) => {
-                tracing::error!(what, host = url.split('/').nth(2), error, "could not be had");
+                tracing::error!(
+                    source,
+                    what,
+                    host = url.split('/').nth(2),
+                    error,
+                    "could not be had"
+                );
                 None
             }
         }
@@ -176,20 +194,20 @@ impl ProviderKeys {
         (now.duration_since(*fetched).abs() < FRESH).then(|| Arc::clone(key))
     }
 
-    /// Whether one more question may be asked now.
-    fn may_ask(&self, now: Timestamp) -> bool {
+    /// Whether one more question of this kind may be asked now.
+    fn may_ask(&self, kind: &str, now: Timestamp) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = state.asked.entry(kind.to_owned()).or_default();
         let minute = SignedDuration::from_mins(1);
-        while state
-            .asked
+        while asked
             .front()
             .is_some_and(|at| now.duration_since(*at).abs() >= minute)
         {
-            state.asked.pop_front();
+            asked.pop_front();
         }
-        let may = state.asked.len() < MAX_QUESTIONS;
+        let may = asked.len() < MAX_QUESTIONS;
         if may {
-            state.asked.push_back(now);
+            asked.push_back(now);
         }
         may
     }

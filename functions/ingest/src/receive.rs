@@ -81,7 +81,7 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
             Reply::Handshake(handshake)
         }
         Received::Confirm { url, reply } => {
-            let confirmed = ingest.sources.visit(&url, now).await;
+            let confirmed = ingest.sources.visit(&name, &url, now).await;
             tracing::info!(source = %name, confirmed, "subscription");
             match confirmed {
                 true => Reply::Handshake(reply),

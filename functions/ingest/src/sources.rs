@@ -122,12 +122,15 @@ impl Sources {
             None => return Ok(None),
             Some(Wanted::Key(id)) => id,
             Some(Wanted::Certificate(url)) => {
-                let Some(pem) = self.keys.certificate(&url, now).await else {
+                let Some(pem) = self.keys.certificate(name, &url, now).await else {
                     return Ok(None);
                 };
                 let key = ready.source.certified(&pem, now);
-                if key.is_none() {
-                    tracing::error!(source = %name, "the certificate is not the provider's, or not in force");
+                match key {
+                    Some(_) => self.keys.keep(&url, pem, now),
+                    None => {
+                        tracing::error!(source = %name, "the certificate is not the provider's, or not in force");
+                    }
                 }
                 return Ok(key.map(Arc::new));
             }
@@ -143,8 +146,8 @@ impl Sources {
 
 impl Sources {
     /// Visits a URL that the source has found to be its provider's; whether that was successful.
-    pub(crate) async fn visit(&self, url: &str, now: Timestamp) -> bool {
-        self.keys.visit(url, now).await
+    pub(crate) async fn visit(&self, name: &str, url: &str, now: Timestamp) -> bool {
+        self.keys.visit(name, url, now).await
     }
 
     /// The answer to an unsigned GET request about the endpoint; none if it may not be answered.

@@ -27,6 +27,7 @@ pub(crate) enum Place {
     Event,
     Body,
     BodyGuard,
+    TokenGuard,
     Once {
         rule: usize,
         key: String,

@@ -19,7 +19,12 @@ pub(crate) fn read_transaction(
 ) -> Verdict {
     let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) = error.as_service_error()
     else {
-        let of_a_rule = |place: &Place| !matches!(place, Place::Event | Place::Body | Place::BodyGuard);
+        let of_a_rule = |place: &Place| {
+            !matches!(
+                place,
+                Place::Event | Place::Body | Place::BodyGuard | Place::TokenGuard
+            )
+        };
         return read_other(error, places.iter().any(of_a_rule));
     };
     let reasons: Vec<Reason> = cancelled

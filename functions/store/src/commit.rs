@@ -167,8 +167,16 @@ impl Ledger {
         };
         let mut actions = self.event_actions(&stored)?;
         let mut wakeups: Vec<Wakeup> = Vec::new();
+        let released = again.is_some_and(|again| again.release);
+        // An event that failed has used its token as well. One that is held or observed takes nobody's.
+        if let Some(token) = &commit.event.token
+            && !released
+            && !matches!(attempt.outcome, Outcome::Held | Outcome::Observed)
+        {
+            actions.push(self.token_guard(&stored, token));
+        }
         if !alone {
-            if !commit.event.id_signed && !again.is_some_and(|again| again.release) {
+            if !commit.event.id_signed && !released {
                 actions.push(self.body_guard(&stored));
             }
             let kept = plan

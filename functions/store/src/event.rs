@@ -1,4 +1,4 @@
-//! The actions about the event itself: its record, its body, the guard of its body.
+//! The actions about the event itself: its record, its body, the guards of its body and its token.
 //!
 //! Pure: builds, sends nothing.
 
@@ -60,7 +60,7 @@ impl Ledger {
         } else {
             record.extend(body);
         }
-        // A failed event is healed by a plan that works; one that fails again changes nothing.
+        // A failed event is healed by a plan that works; one that fails again, or is held, changes nothing.
         // A person's replay replaces exactly the record that the person saw.
         let record = self.put(record);
         let record = match (stored.again, outcome) {
@@ -68,7 +68,9 @@ impl Ledger {
                 .condition_expression("commit_id = :seen AND v <= :v")
                 .expression_attribute_values(":seen", attr::s(&again.stored.commit_id))
                 .expression_attribute_values(":v", attr::n(VERSION)),
-            (None, Outcome::Failed) => record.condition_expression("attribute_not_exists(pk)"),
+            (None, Outcome::Failed | Outcome::Held) => {
+                record.condition_expression("attribute_not_exists(pk)")
+            }
             (None, _) => record
                 .condition_expression("attribute_not_exists(pk) OR (outcome = :failed AND v <= :v)")
                 .expression_attribute_values(":failed", attr::s(Outcome::Failed.as_str()))
@@ -104,6 +106,32 @@ impl Ledger {
             .expression_attribute_values(":event", own);
         Action {
             place: Place::BodyGuard,
+            write: put(guard),
+        }
+    }
+
+    /// The guard of a token that serves for one event with one body.
+    pub(crate) fn token_guard(&self, stored: &Stored<'_>, token: &str) -> Action {
+        let own = attr::s(keys::event_pk(stored.event));
+        let body = attr::s(sha256(&stored.event.body));
+        let guard = self
+            .put(attr::item([
+                ("pk", attr::s(keys::token_guard_pk(stored.event, token))),
+                ("sk", attr::s("token")),
+                ("v", attr::n(VERSION)),
+                ("event", own.clone()),
+                ("body_sha256", body.clone()),
+                (
+                    "expires_at",
+                    attr::n((stored.now + stored.keep.keys_for).as_second()),
+                ),
+            ]))
+            .condition_expression("attribute_not_exists(pk) OR (#event = :event AND body_sha256 = :body)")
+            .expression_attribute_names("#event", "event")
+            .expression_attribute_values(":event", own)
+            .expression_attribute_values(":body", body);
+        Action {
+            place: Place::TokenGuard,
             write: put(guard),
         }
     }

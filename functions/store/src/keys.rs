@@ -91,6 +91,10 @@ pub(crate) fn body_guard_pk(event: &Event, sha256: &str) -> String {
     join("body", &[&event.source, &event.scope, &event.kind, sha256])
 }
 
+pub(crate) fn token_guard_pk(event: &Event, token: &str) -> String {
+    join("token", &[&event.source, token])
+}
+
 pub(crate) fn destination_pk(name: &str) -> String {
     join("destination", &[name])
 }

@@ -60,9 +60,8 @@ pub(crate) fn verdict(places: &[Place], reasons: &[Reason]) -> Verdict {
     if let Some(verdict) = all().find_map(|(place, reason)| refused(place, reason)) {
         return verdict;
     }
-    if let Some((place, reason)) =
-        failed().find(|(place, _)| matches!(place, Place::BodyGuard | Place::Outbox))
-    {
+    let holds = |place: &Place| matches!(place, Place::BodyGuard | Place::TokenGuard | Place::Outbox);
+    if let Some((place, reason)) = failed().find(|(place, _)| holds(place)) {
         return Verdict::Hold(held_by(place, reason));
     }
     let guards: Vec<(usize, String)> = failed()
@@ -110,15 +109,22 @@ fn refused(place: &Place, reason: &Reason) -> Option<Verdict> {
 fn held_by(place: &Place, reason: &Reason) -> String {
     match place {
         Place::Outbox => "an earlier effect of this event still stands in the outbox".to_owned(),
+        Place::TokenGuard => {
+            let holder = holder(reason);
+            format!("its token, which serves once, came before with another event or body ({holder})")
+        }
         _ => {
-            let holder = reason
-                .item
-                .as_ref()
-                .and_then(|item| attr::text(item, "event"))
-                .unwrap_or_default();
+            let holder = holder(reason);
             format!("the same body came before under another id ({holder}), and the signature covers no id")
         }
     }
+}
+
+/// The event that a guard names.
+fn holder(reason: &Reason) -> String {
+    let item = reason.item.as_ref();
+    item.and_then(|item| attr::text(item, "event"))
+        .unwrap_or_default()
 }
 
 fn skipped(place: &Place, reason: &Reason) -> Option<(usize, String)> {

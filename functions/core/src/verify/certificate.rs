@@ -15,12 +15,12 @@ use super::{VerifyError, signed::Location, view::View};
 pub(super) struct Issued {
     /// Where a request says where its certificate is: a JSON Pointer, or `header:NAME`.
     pub(super) url: &'static str,
-    /// The hosts: the labels before and after one that may be anything, such as a Region; or a whole name and nothing.
+    /// The hosts: what stands before and after a Region of AWS; or a whole name and nothing.
     pub(super) hosts: &'static [(&'static str, &'static str)],
     /// How the path begins and ends.
     pub(super) path: (&'static str, &'static str),
-    /// How the name of the certificate's subject ends.
-    pub(super) subject: &'static str,
+    /// How the name of the certificate's subject may end.
+    pub(super) subjects: &'static [&'static str],
 }
 
 impl Issued {
@@ -45,12 +45,6 @@ impl Issued {
         let rest = url.strip_prefix("https://")?;
         let slash = rest.find('/')?;
         let (host, path) = rest.split_at(slash);
-        let label = |text: &str| {
-            !text.is_empty()
-                && text
-                    .bytes()
-                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        };
         let ours = self.hosts.iter().any(|(before, after)| {
             let between = host
                 .strip_prefix(before)
@@ -58,7 +52,7 @@ impl Issued {
             if after.is_empty() {
                 host == *before
             } else {
-                between.is_some_and(label)
+                between.is_some_and(is_region)
             }
         });
         let plain = url
@@ -88,11 +82,23 @@ impl Issued {
         let second = |time: &x509_cert::time::Time| i64::try_from(time.to_unix_duration().as_secs()).ok();
         let in_force = second(&validity.not_before)? <= now && now <= second(&validity.not_after)?;
         let subject = inner.subject().to_string();
-        let names_it = subject
+        let mut names = subject
             .split(',')
-            .filter_map(|part| part.trim().strip_prefix("CN="))
-            .any(|name| name == self.subject.trim_start_matches('.') || name.ends_with(self.subject));
+            .filter_map(|part| part.trim().strip_prefix("CN="));
+        let names_it = names.any(|name| self.subjects.iter().any(|end| name.ends_with(end)));
         let key = inner.subject_public_key_info().subject_public_key.as_bytes()?;
         (in_force && names_it).then(|| key.to_vec())
     }
+}
+
+/// Whether a label has the shape of a Region, such as eu-central-1 or us-gov-west-1. Anything else may be somebody's:
+/// sns.s3.amazonaws.com and sns.s3-us-west-2.amazonaws.com are buckets.
+fn is_region(label: &str) -> bool {
+    let mut parts = label.split('-');
+    let letters = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let area = parts.next().is_some_and(|part| part.len() == 2 && letters(part));
+    let number = parts.next_back().is_some_and(digits);
+    let names: Vec<&str> = parts.collect();
+    area && number && !names.is_empty() && names.into_iter().all(letters)
 }

@@ -3,6 +3,7 @@
 //! The rows are in `providers`.
 
 use jiff::SignedDuration;
+use serde_json::Value;
 
 use super::{
     VerifyError,
@@ -10,7 +11,7 @@ use super::{
     providers,
     scheme::{Algorithm, Encoding, Scheme, TimeUnit},
     signed::{Location, Part, SignedTemplate},
-    view::View,
+    view::{View, as_text},
 };
 
 /// What a request has to fulfil beyond its signature.
@@ -64,6 +65,8 @@ pub(super) struct Facts {
     pub(super) batch: Batch,
     /// The parts of the event's id, joined by colons.
     pub(super) id: Vec<IdPart>,
+    /// Where the value is that the provider uses for one event only.
+    pub(super) token: Option<&'static str>,
     /// The parts of the event's kind and what joins them.
     pub(super) kind: (Vec<Vec<Location>>, &'static str),
     /// When the event happened.
@@ -329,6 +332,7 @@ impl Facts {
             challenge: None,
             batch: Batch::No,
             id: vec![],
+            token: None,
             kind: (vec![], ""),
             occurred_at: vec![],
             occurred_when_signed: false,
@@ -387,6 +391,11 @@ impl Facts {
                 .parts
                 .iter()
                 .any(|part| matches!(part, Part::Pointer(_) | Part::Sns))
+    }
+
+    /// The value in a body that the provider uses for one event only, if it has such and one is there.
+    pub(super) fn token_in(&self, data: &Value) -> Option<String> {
+        as_text(data.pointer(self.token?)?)
     }
 
     /// The headers with the id.

@@ -105,6 +105,7 @@ impl Source {
             Ok(id) if defect.is_none() => (id, self.facts.signs_id()),
             _ => (hash(&element.body), self.facts.signs_body()),
         };
+        let token = self.facts.token_in(&element.data);
         let data = if defect.is_some() {
             Value::Null
         } else {
@@ -119,6 +120,7 @@ impl Source {
             kind,
             occurred_at: occurred_at.or(signed_at.filter(|_| self.facts.occurred_when_signed)),
             id_signed,
+            token,
             content_type: request.header("content-type"),
             data: Arc::new(data),
             body: element.body,

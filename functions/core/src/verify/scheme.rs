@@ -34,6 +34,12 @@ impl Scheme {
         super::read::data(Facts::of(self).content, body, content_type, false)
     }
 
+    /// The value in an event's data that the provider uses for that event only, where its scheme has such.
+    #[must_use]
+    pub fn token(&self, data: &serde_json::Value) -> Option<String> {
+        Facts::of(self).token_in(data)
+    }
+
     /// A scheme that needs no further description: any of [`names`](Self::names) but `hmac`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -2,13 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
     request::SignedRequest,
     secret::Secret,
     verify::{Received, Source, VerifyError, Wanted},
 };
-use serde_json::Value;
+use proptest::prelude::*;
+use ring::{
+    rand::SystemRandom,
+    signature::{RSA_PKCS1_SHA256, RsaKeyPair},
+};
+use serde_json::{Value, json};
 
 use crate::{
     vectors::{config, request},
@@ -78,6 +84,7 @@ fn a_certificate_is_taken_from_the_providers_hosts_only() {
     for good in [
         "https://sns.us-east-1.amazonaws.com/a.pem",
         "https://sns.cn-north-1.amazonaws.com.cn/a.pem",
+        "https://sns.us-gov-west-1.amazonaws.com/a.pem",
     ] {
         assert_eq!(asked(good), Ok(Some(Wanted::Certificate(good.to_owned()))));
     }
@@ -89,6 +96,11 @@ fn a_certificate_is_taken_from_the_providers_hosts_only() {
         "https://user@sns.us-east-1.amazonaws.com/a.pem",
         "https://sns.us-east-1.amazonaws.com:444/a.pem",
         "https://sns.a.b.amazonaws.com/a.pem",
+        "https://sns.s3.amazonaws.com/a.pem",
+        "https://sns.s3-us-west-2.amazonaws.com/a.pem",
+        "https://sns.s3-website-us-east-1.amazonaws.com/a.pem",
+        "https://sns.us-east-1-.amazonaws.com/a.pem",
+        "https://sns.east-1.amazonaws.com/a.pem",
         "https://sns..amazonaws.com/a.pem",
         "https://evil.example\\.sns.us-east-1.amazonaws.com/a.pem",
         "https://sns.us-east-1.amazonaws.com/a.pem#.example",
@@ -171,4 +183,74 @@ fn a_subscription_is_confirmed_on_the_providers_host_only() {
     assert!(
         matches!(sns.events(verified), Received::Events(events) if events[0].kind == "UnsubscribeConfirmation")
     );
+}
+
+/// The private half of the certificate's key, made for these tests.
+const PRIVATE: &[u8] = include_bytes!("../data/sns-key.der");
+
+fn rsa(content: &str) -> String {
+    let key = RsaKeyPair::from_pkcs8(PRIVATE).unwrap();
+    let mut signature = vec![0; key.public().modulus_len()];
+    let random = SystemRandom::new();
+    key.sign(&RSA_PKCS1_SHA256, &random, content.as_bytes(), &mut signature)
+        .unwrap();
+    BASE64_STANDARD.encode(signature)
+}
+
+fn public() -> String {
+    std::str::from_utf8(CERTIFICATE).unwrap().to_owned()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_sns_signs_is_believed_and_nothing_else(message in "\\PC{0,40}", subject in "\\PC{1,10}", other in "\\PC{0,40}") {
+        let signed = format!(
+            "Message\n{message}\nMessageId\nid-1\nSubject\n{subject}\nTimestamp\n2026-12-01T09:00:00.000Z\nTopicArn\n{TOPIC}\nType\nNotification\n"
+        );
+        let body = |message: &str| json!({
+            "Type": "Notification", "MessageId": "id-1", "TopicArn": TOPIC, "Subject": subject, "Message": message,
+            "Timestamp": "2026-12-01T09:00:00.000Z", "SignatureVersion": "2", "Signature": rsa(&signed),
+            "SigningCertURL": URL,
+        });
+        let source = source("aws-sns", &format!("{TOPIC}\n{}", public()));
+        let check = |body: Value| source.verify(request(http::HeaderMap::new(), body.to_string().into()), now());
+        prop_assert!(check(body(&message)).is_ok());
+        prop_assert_eq!(check(body(&other)).is_ok(), other == message);
+    }
+
+    #[test]
+    fn what_paypal_signs_is_believed_and_no_changed_byte(
+        body in proptest::collection::vec(any::<u8>(), 1..200),
+        place in any::<prop::sample::Index>(),
+        flip in 1_u8..,
+    ) {
+        let source = source("paypal", &format!("8PT597110X687430L\n{}", public()));
+        let mut crc = flate2::Crc::new();
+        crc.update(&body);
+        let signature = rsa(&format!("id-1|2026-12-01T09:00:00Z|8PT597110X687430L|{}", crc.sum()));
+        let sent = |body: Vec<u8>| {
+            let mut headers = http::HeaderMap::new();
+            for (name, value) in [
+                ("paypal-transmission-id", "id-1"),
+                ("paypal-transmission-time", "2026-12-01T09:00:00Z"),
+                ("paypal-transmission-sig", &signature),
+                ("paypal-auth-algo", "SHA256withRSA"),
+            ] {
+                headers.insert(name, value.parse().unwrap());
+            }
+            request(headers, body)
+        };
+        prop_assert!(source.verify(sent(body.clone()), now()).is_ok());
+        let mut changed = body;
+        let index = place.index(changed.len());
+        changed[index] ^= flip;
+        prop_assert_eq!(source.verify(sent(changed.clone()), now()).unwrap_err(), VerifyError::Mismatch);
+        for name in ["paypal-transmission-id", "paypal-transmission-time", "paypal-transmission-sig", "paypal-auth-algo"] {
+            let mut without = sent(changed.clone());
+            without.headers.remove(name);
+            prop_assert!(source.verify(without, now()).is_err(), "{}", name);
+        }
+    }
 }

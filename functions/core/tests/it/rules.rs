@@ -23,6 +23,7 @@ pub(crate) fn event(kind: &str, body: &str) -> Event {
         occurred_at: None,
         tenant: "live".to_owned(),
         id_signed: true,
+        token: None,
         content_type: None,
         body: body.to_owned().into(),
         data: Arc::new(serde_json::from_str(body).expect("JSON")),

@@ -77,3 +77,24 @@ async fn strangers_cannot_make_it_ask_at_will() {
     let later = now() + SignedDuration::from_mins(1);
     assert!(keys.key(&secret, "k1", later).await.is_some());
 }
+
+#[tokio::test]
+async fn strangers_use_up_the_questions_of_one_source_only() {
+    let provider = Recorder::start(None).unwrap();
+    let keys = ProviderKeys::at(provider.endpoint());
+    let url = |index: u32| format!("https://sns.eu-central-1.amazonaws.com/{index}.pem");
+    for index in 0..30 {
+        let found = keys.certificate("orders", &url(index), now()).await;
+        assert_eq!(found.is_some(), index < 10, "{index}");
+    }
+    assert!(keys.certificate("other", &url(99), now()).await.is_some());
+    assert!(keys.visit("orders", &url(99), now()).await);
+    // What was kept is at hand all the same, and stays when it cannot be fetched again.
+    keys.keep(&url(1), "pem".into(), now());
+    let later = now() + SignedDuration::from_hours(2);
+    for index in 0..30 {
+        let _spent = keys.certificate("orders", &url(100 + index), later).await;
+    }
+    let found = keys.certificate("orders", &url(1), later).await;
+    assert_eq!(found.as_deref(), Some(b"pem".as_slice()));
+}

@@ -43,6 +43,10 @@ secret = "discord"
 scheme = "plaid"
 secret = "plaid"
 
+[source.mailgun]
+scheme = "mailgun"
+secret = "mailgun"
+
 [source.stripe]
 scheme = "stripe"
 secret = "stripe"
@@ -170,6 +174,24 @@ async fn only_those_who_know_the_token_get_an_echo() {
 }
 
 #[tokio::test]
+async fn a_token_of_mailgun_serves_for_one_event() {
+    let world = world().await;
+    let outcome = |answer: &Response<Body>| {
+        let outcome = answer.headers()["oncehook-outcome"].to_str().unwrap();
+        outcome.to_owned()
+    };
+    let event = |id: &str, token: &str| json!({"signature": {"token": token}, "event-data": {"id": id, "event": "opened"}});
+    let first = world.post("mailgun", "secret", &event("1", "a")).await;
+    assert_eq!((first.status().as_u16(), &*outcome(&first)), (200, "ignored"));
+    let again = world.post("mailgun", "secret", &event("1", "a")).await;
+    assert!(again.headers().contains_key("oncehook-replayed"));
+    let forged = world.post("mailgun", "secret", &event("2", "a")).await;
+    assert_eq!((forged.status().as_u16(), &*outcome(&forged)), (200, "held"));
+    let other = world.post("mailgun", "secret", &event("3", "b")).await;
+    assert_eq!(outcome(&other), "ignored");
+}
+
+#[tokio::test]
 async fn a_redelivered_batch_with_a_new_element_is_no_repetition() {
     let world = world().await;
     let element =
@@ -261,7 +283,6 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     };
     let answer = post("aws_sns-01").await;
     assert_eq!(answer.status(), 503, "what comes is no certificate");
-    world.clock.advance(SignedDuration::from_hours(2));
     let certificate = include_str!("../../../core/tests/data/sns.pem");
     world.plaid.answer(json!(certificate));
     assert_eq!(post("aws_sns-01").await.status(), 200);
@@ -270,7 +291,11 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     assert_eq!(post("aws_sns-05").await.status(), 401);
     assert_eq!(post("aws_sns-06").await.status(), 200, "the same message");
     let asked = world.plaid.received();
-    assert_eq!(asked.len(), 2, "the certificate is kept");
+    assert_eq!(
+        asked.len(),
+        2,
+        "what is no certificate is not kept, and a certificate is"
+    );
     assert_eq!(asked[1].path, "/SimpleNotificationService-0123456789abcdef.pem");
 
     // A subscription is confirmed before it is answered, and no event.
@@ -284,6 +309,11 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     );
     world.plaid.next(Behaviour::Status(500, None));
     assert_eq!(post("aws_sns-03").await.status(), 503, "SNS is to come again");
+
+    // Later the certificate cannot be had: the one from before serves.
+    world.clock.advance(SignedDuration::from_hours(2));
+    world.plaid.next(Behaviour::Status(500, None));
+    assert_eq!(post("aws_sns-02").await.status(), 200);
 }
 
 #[tokio::test]

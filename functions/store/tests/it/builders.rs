@@ -30,6 +30,7 @@ pub(crate) fn with_body(id: &str, body: Vec<u8>) -> Event {
         occurred_at: Timestamp::from_second(1_796_083_000).ok(),
         tenant: "acct_1".to_owned(),
         id_signed: true,
+        token: None,
         content_type: Some("application/json".to_owned()),
         body: body.into(),
         data: Arc::new(serde_json::Value::Null),

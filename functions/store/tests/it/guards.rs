@@ -1,7 +1,7 @@
 //! Guards: of bodies, of operations, of order.
 
 use jiff::SignedDuration;
-use oncehook_core::plan::Guard;
+use oncehook_core::{decide::Decision, event::Event, plan::Guard};
 use oncehook_store::{Committed, Outcome};
 
 use crate::{
@@ -40,6 +40,50 @@ async fn a_signed_id_needs_no_guard_of_the_body() {
         world.new_record(&event, &decision).await;
     }
     assert_eq!(world.balance().await, 10);
+}
+
+/// An event of a scheme that signs a token and nothing else.
+fn with_token(id: &str, body: &str, token: &str) -> Event {
+    Event {
+        token: Some(token.to_owned()),
+        ..unsigned(id, body)
+    }
+}
+
+#[tokio::test]
+async fn a_token_serves_for_one_event_with_one_body() {
+    let world = World::with_account().await;
+    let decision = apply([rule("credit").update(add("cus_1", 5)).effect("mail")]);
+    world.new_record(&with_token("evt_1", "a", "t1"), &decision).await;
+    let held = world.new_record(&with_token("evt_2", "b", "t1"), &decision).await;
+    assert_eq!((held.outcome, held.wakeups.len()), (Outcome::Held, 0));
+    assert!(held.reason.unwrap().contains(&format!(
+        "token, which serves once, came before with another event or body ({})",
+        pk("evt_1")
+    )));
+    assert_eq!(world.balance().await, 5);
+    // The same once more is a repetition, and another token another event.
+    world.duplicate(&with_token("evt_1", "a", "t1"), &decision).await;
+    world.duplicate(&with_token("evt_1", "c", "t1"), &decision).await;
+    world.new_record(&with_token("evt_3", "d", "t2"), &decision).await;
+    assert_eq!(world.balance().await, 10);
+}
+
+#[tokio::test]
+async fn an_event_that_failed_keeps_its_token_and_its_place_and_is_healed_by_itself_only() {
+    let world = World::with_account().await;
+    let fails = Decision::Fail("no plan".to_owned());
+    let works = apply([rule("credit").update(add("cus_1", 5))]);
+    let failed = world.new_record(&with_token("evt_1", "a", "t1"), &fails).await;
+    assert_eq!(failed.outcome, Outcome::Failed);
+    let other = world.new_record(&with_token("evt_2", "b", "t1"), &works).await;
+    assert_eq!(other.outcome, Outcome::Held);
+    // The same id with another body neither takes effect nor replaces what failed.
+    let changed = world.duplicate(&with_token("evt_1", "c", "t1"), &works).await;
+    assert_eq!(changed.outcome, Outcome::Failed);
+    assert_eq!(world.balance().await, 0);
+    let healed = world.new_record(&with_token("evt_1", "a", "t1"), &works).await;
+    assert_eq!((healed.outcome, world.balance().await), (Outcome::Applied, 5));
 }
 
 #[tokio::test]

@@ -139,6 +139,7 @@ async fn expiry(client: &aws_sdk_dynamodb::Client) -> String {
         occurred_at: None,
         tenant: String::new(),
         id_signed: true,
+        token: None,
         content_type: None,
         body: "{}".into(),
         data: Arc::new(serde_json::json!({})),

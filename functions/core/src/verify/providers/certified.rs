@@ -41,7 +41,7 @@ fn aws_sns() -> Facts {
             url: "/SigningCertURL",
             hosts: &[("sns.", ".amazonaws.com"), ("sns.", ".amazonaws.com.cn")],
             path: ("/", ".pem"),
-            subject: "sns.amazonaws.com",
+            subjects: &[".amazonaws.com", ".amazonaws.com.cn"],
         }),
         signed: template([Part::Sns]),
         rule: Some(sns_version),
@@ -75,7 +75,8 @@ fn aws_sns() -> Facts {
             ],
             notes: &[
                 "What was published is text in the field Message of the event.",
-                "Certificates are fetched from sns.REGION.amazonaws.com (.cn) only, and kept for an hour.",
+                "Certificates are fetched over TLS from sns.REGION.amazonaws.com (.cn) only, have to be in force and to name \
+                 AWS, and are kept for an hour. Their issuer is not checked: AWS does not hand out its certificate with them.",
                 "Within AWS, a subscription of a queue of yours needs no endpoint at all.",
             ],
         },
@@ -102,7 +103,7 @@ fn paypal() -> Facts {
             url: "header:PAYPAL-CERT-URL",
             hosts: &[("api.paypal.com", ""), ("api.sandbox.paypal.com", "")],
             path: ("/v1/notifications/certs/", ""),
-            subject: ".paypal.com",
+            subjects: &[".paypal.com"],
         }),
         signed: template([
             Part::Header("PAYPAL-TRANSMISSION-ID".to_owned()),

@@ -77,6 +77,7 @@ fn mailgun() -> Facts {
         }),
         tolerance: FIVE_MINUTES,
         id: id(&["/event-data/id"]),
+        token: Some("/signature/token"),
         kind: kind(&[&["/event-data/event"]], ""),
         occurred_at: places(&["/event-data/timestamp"]),
         about: About {
@@ -93,8 +94,9 @@ fn mailgun() -> Facts {
                 "API Security > HTTP webhook signing key: store it.",
             ],
             notes: &[
-                "The event is not signed, only a time and a token: whoever sees one request can make others until the \
-                 tolerance is over. Check what matters with Mailgun's API.",
+                "The event is not signed, only a time and a token. As Mailgun asks, a token serves once: an event whose \
+                 token came before with another event or body is held, without effects. Who sees a request before it \
+                 arrives can still change it. Check what matters with Mailgun's API.",
             ],
         },
         ..Facts::plain("", Encoding::Hex)
