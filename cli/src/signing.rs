@@ -31,6 +31,7 @@ pub(crate) fn plain_source(name: &str, scheme: Scheme) -> SourceConfig {
         mode: Mode::Apply,
         not_before: None,
         enrol_until: None,
+        body_guard: true,
         networks: Vec::new(),
         max_body: 4_000_000,
         retention: DAY * 30,

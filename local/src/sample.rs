@@ -22,6 +22,7 @@ pub fn event(id: &str) -> Event {
         occurred_at: None,
         tenant: "acct".into(),
         id_signed: true,
+        guard_body: false,
         token: None,
         content_type: Some("application/json".into()),
         body: Bytes::from_static(b"{}"),

@@ -76,7 +76,8 @@ impl Desk {
                 stored.source
             )
         })?;
-        let event = stored.event(&source.scheme)?;
+        let mut event = stored.event(&source.scheme)?;
+        event.guard_body &= source.body_guard;
         let not_before = source.not_before.filter(|_| !self.release);
         let decision = decide(source.mode, not_before, &self.rules, &event);
         let told = match (&decision, outcome) {

@@ -64,6 +64,8 @@ pub struct SourceConfig {
     pub not_before: Option<Timestamp>,
     /// Until then a provider may hand over a secret, for schemes in which it does.
     pub enrol_until: Option<Timestamp>,
+    /// Whether a body takes effect under one id only, where the id is not signed.
+    pub body_guard: bool,
     /// If not empty, only requests from these networks are looked at.
     pub networks: Vec<ipnet::IpNet>,
     /// The largest body, in bytes.

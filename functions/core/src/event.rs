@@ -25,8 +25,11 @@ pub struct Event {
     pub occurred_at: Option<Timestamp>,
     /// Whose event it is, for fair queues and lists; the scope unless configured.
     pub tenant: String,
-    /// Whether the signature covers the id. If not, the ledger guards the body as well.
+    /// Whether the signature covers the id.
     pub id_signed: bool,
+    /// Whether the ledger guards the body as well, so that it takes effect under one id only: if the id is not signed,
+    /// unless the source is configured otherwise.
+    pub guard_body: bool,
     /// What the provider uses for one event only, where that is all it signs (Mailgun). The ledger takes it once.
     pub token: Option<String>,
     /// The request's `Content-Type`.

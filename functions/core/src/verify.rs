@@ -64,6 +64,7 @@ pub struct Source {
     tolerance: Option<SignedDuration>,
     public_url: Option<String>,
     max_body: usize,
+    body_guard: bool,
     verify_token: Option<Secret>,
 }
 
@@ -138,6 +139,7 @@ impl Source {
             tolerance: config.tolerance.or(facts.tolerance),
             public_url: config.public_url.clone(),
             max_body: config.max_body,
+            body_guard: config.body_guard,
             verify_token: None,
             facts,
             keys,

@@ -89,6 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         occurred_at: None,
         tenant: String::new(),
         id_signed: true,
+        guard_body: false,
         token: None,
         content_type: Some("application/json".to_owned()),
         body: Bytes::from(data.to_string()),

@@ -176,7 +176,7 @@ impl Ledger {
             actions.push(self.token_guard(&stored, token));
         }
         if !alone {
-            if !commit.event.id_signed && !released {
+            if commit.event.guard_body && !released {
                 actions.push(self.body_guard(&stored));
             }
             let kept = plan

@@ -79,6 +79,7 @@ impl EventView {
             occurred_at,
             tenant: self.tenant.clone(),
             id_signed: self.id_signed,
+            guard_body: !self.id_signed,
             token: None,
             content_type: self.content_type.clone(),
             body: Bytes::from(body),

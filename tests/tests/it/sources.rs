@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use oncehook_core::{config::Config, secret::Secret, verify::Source};
 use oncehook_store::Outcome;
-use oncehook_tests::{CONFIG, RequestParts, World, invoice};
+use oncehook_tests::{Answer, CONFIG, RequestParts, World, invoice};
 
 fn configured(setting: &str) -> String {
     CONFIG.replace("scheme = \"stripe\"", &format!("scheme = \"stripe\"\n{setting}"))
@@ -46,12 +46,14 @@ async fn a_network_that_is_not_allowed_is_refused_before_the_signature_is_looked
     assert!(world.proxy.operations().is_empty());
 }
 
-#[tokio::test]
-async fn the_same_body_under_another_unsigned_id_is_held() {
-    let text = CONFIG.replace(
-        "[table.accounts]",
-        "[source.github]\nscheme = \"github\"\nsecret = \"stripe\"\n\n[table.accounts]",
-    );
+/// GitHub's endpoint with this setting, and what becomes of one body under two ids.
+async fn one_body_under_two_ids(setting: &str) -> (World, Answer) {
+    let text = CONFIG
+        .replace(
+            "[table.accounts]",
+            "[source.github]\nscheme = \"github\"\nsecret = \"stripe\"\nSETTING\n\n[table.accounts]",
+        )
+        .replace("SETTING", setting);
     let world = World::with(&text).await;
     let config = Config::parse(&text, "oncehook.toml").unwrap();
     let (secret, _) = Secret::new("stripe", "whsec_for_tests").unwrap();
@@ -71,6 +73,12 @@ async fn the_same_body_under_another_unsigned_id_is_held() {
         "GitHub's own redelivery keeps the id: {redelivered:?}"
     );
     let replay = world.send(Method::POST, "github", &request("guid-2")).await;
+    (world, replay)
+}
+
+#[tokio::test]
+async fn the_same_body_under_another_unsigned_id_is_held() {
+    let (world, replay) = one_body_under_two_ids("").await;
     assert_eq!(
         (replay.status, replay.outcome.as_str(), replay.replayed),
         (200, "held", false)
@@ -83,4 +91,10 @@ async fn the_same_body_under_another_unsigned_id_is_held() {
         "{:?}",
         held.record.reason
     );
+}
+
+#[tokio::test]
+async fn the_guard_of_bodies_can_be_switched_off() {
+    let (_world, replay) = one_body_under_two_ids("body_guard = false").await;
+    assert_eq!((replay.status, replay.outcome.as_str()), (200, "ignored"));
 }

@@ -44,6 +44,7 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         .unwrap_or_default();
     let not_before = time(&reader, "not_before");
     let enrol_until = enrol_until(&reader, scheme.as_ref());
+    let body_guard = body_guard(&reader, scheme.as_ref());
     let networks = reader.parsed_list("networks", "a network in CIDR form, such as 192.0.2.0/24");
     let max_body = reader.parsed("max_body", |text| match units::size(text)? {
         size @ 1..=6_291_456 => Ok(size),
@@ -82,6 +83,7 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         mode,
         not_before,
         enrol_until,
+        body_guard,
         networks,
         max_body: max_body.map_or(MAX_BODY, |found| found.value),
         retention,
@@ -148,6 +150,17 @@ fn default_namespace(scheme: &Scheme, source: &str) -> String {
         Scheme::Generic(_) => source.to_owned(),
         known => known.name().to_owned(),
     }
+}
+
+/// Only for schemes whose ids are not signed: elsewhere nothing is guarded.
+fn body_guard(reader: &Reader<'_>, scheme: Option<&Scheme>) -> bool {
+    let Some(guard) = reader.boolean("body_guard") else {
+        return true;
+    };
+    if scheme.is_some_and(Scheme::signs_id) {
+        reader.wrong("`body_guard` is only for schemes whose ids are not signed: leave it out");
+    }
+    guard
 }
 
 /// Only for schemes whose provider hands the secret over.

@@ -34,9 +34,16 @@ impl Issued {
             None => Location::Pointer(self.url.to_owned()),
         };
         let url = view.strict(&[place])?.ok_or(VerifyError::MissingSignature)?;
-        match self.path_of(&url) {
-            Some(path) if path.starts_with(self.path.0) && path.ends_with(self.path.1) => Ok(url),
-            _ => Err(VerifyError::MalformedHeader),
+        // A file: not an answer of the provider's API that could repeat what it was asked.
+        let is_file = |path: &str| {
+            path.starts_with(self.path.0)
+                && path.ends_with(self.path.1)
+                && !path.contains(['?', '%'])
+                && !path.contains("..")
+        };
+        match self.path_of(&url).is_some_and(is_file) {
+            true => Ok(url),
+            false => Err(VerifyError::MalformedHeader),
         }
     }
 

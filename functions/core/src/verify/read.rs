@@ -120,6 +120,7 @@ impl Source {
             kind,
             occurred_at: occurred_at.or(signed_at.filter(|_| self.facts.occurred_when_signed)),
             id_signed,
+            guard_body: self.body_guard && !id_signed,
             token,
             content_type: request.header("content-type"),
             data: Arc::new(data),

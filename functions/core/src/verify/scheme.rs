@@ -64,6 +64,12 @@ impl Scheme {
         Facts::of(self).is_fresh()
     }
 
+    /// Whether the signature covers the event's id.
+    #[must_use]
+    pub fn signs_id(&self) -> bool {
+        Facts::of(self).signs_id()
+    }
+
     /// Whether the URL is signed, so that it must be known.
     #[must_use]
     pub fn signs_url(&self) -> bool {

@@ -130,6 +130,7 @@ fn sources_are_checked() {
         ("mode = \"aply\"", "did you mean `apply`?"),
         ("namespace = \"a#b\"", "cannot be a name"),
         ("not_before = 2026-12-01", "offset"),
+        ("body_guard = false", "leave it out"),
         ("enrol_until = 2026-12-01T12:00:00Z", "leave it out"),
     ] {
         let found = source(&format!("scheme = \"stripe\"\n{line}"));

@@ -143,6 +143,7 @@ fn event(id: &str) -> Event {
         occurred_at: None,
         tenant: String::new(),
         id_signed: true,
+        guard_body: false,
         token: None,
         content_type: None,
         body: bytes::Bytes::new(),

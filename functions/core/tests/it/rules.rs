@@ -23,6 +23,7 @@ pub(crate) fn event(kind: &str, body: &str) -> Event {
         occurred_at: None,
         tenant: "live".to_owned(),
         id_signed: true,
+        guard_body: false,
         token: None,
         content_type: None,
         body: body.to_owned().into(),

@@ -30,6 +30,7 @@ pub(crate) fn config(scheme: Scheme, tolerance: Option<SignedDuration>) -> Sourc
         mode: Mode::Apply,
         not_before: None,
         enrol_until: None,
+        body_guard: true,
         networks: vec![],
         max_body: 4_000_000,
         retention: SignedDuration::from_hours(24),

@@ -30,6 +30,7 @@ pub(crate) fn with_body(id: &str, body: Vec<u8>) -> Event {
         occurred_at: Timestamp::from_second(1_796_083_000).ok(),
         tenant: "acct_1".to_owned(),
         id_signed: true,
+        guard_body: false,
         token: None,
         content_type: Some("application/json".to_owned()),
         body: body.into(),
@@ -42,6 +43,7 @@ pub(crate) fn with_body(id: &str, body: Vec<u8>) -> Event {
 pub(crate) fn unsigned(id: &str, body: &str) -> Event {
     Event {
         id_signed: false,
+        guard_body: true,
         ..with_body(id, body.as_bytes().to_vec())
     }
 }

@@ -37,6 +37,7 @@ async fn a_signed_id_needs_no_guard_of_the_body() {
     for id in ["evt_1", "evt_2"] {
         let mut event = unsigned(id, "body");
         event.id_signed = true;
+        event.guard_body = false;
         world.new_record(&event, &decision).await;
     }
     assert_eq!(world.balance().await, 10);

@@ -139,6 +139,7 @@ async fn expiry(client: &aws_sdk_dynamodb::Client) -> String {
         occurred_at: None,
         tenant: String::new(),
         id_signed: true,
+        guard_body: false,
         token: None,
         content_type: None,
         body: "{}".into(),
