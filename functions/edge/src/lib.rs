@@ -20,7 +20,6 @@ use anyhow::Context;
 use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
-use tracing_subscriber::{Layer, filter::filter_fn, layer::SubscriberExt, util::SubscriberInitExt};
 
 pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, unknown_urls, variable};
@@ -114,19 +113,12 @@ pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
 fn start_logs(environment: &Environment) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt::layer()
+    let _already_set = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_target(false)
-        .with_filter(filter)
-        .with_filter(filter_fn(|event| event.target() != metrics::TARGET));
-    let namespace = environment
-        .get(metrics::NAMESPACE)
-        .unwrap_or_else(|| "Oncehook".to_owned());
-    let metrics = metrics::Output::new(namespace, metrics::standard_output)
-        .with_filter(filter_fn(|event| event.target() == metrics::TARGET));
-    let _already_set = tracing_subscriber::registry()
-        .with(lines)
-        .with(metrics)
+        .with_env_filter(filter)
         .try_init();
+    let namespace = environment.get(metrics::NAMESPACE);
+    metrics::start(namespace.unwrap_or_else(|| "Oncehook".to_owned()));
 }

@@ -2,22 +2,15 @@
 //!
 //! A handler fills a [`Line`] and emits it beside its log line. Names, units and dimensions are those of [`METRICS`], which
 //! docs/metrics.md repeats. Dimensions come from the configuration or from fixed lists, never from a request, so that
-//! their number is bounded. Where no subscriber wants them (`oncehook dev`, most tests), nothing is built.
+//! their number is bounded. Where nobody has asked for them (`oncehook dev`, most tests), nothing is built.
 //!
 //! The format: <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
 
-use std::io::Write;
+use std::{cell::RefCell, io::Write, sync::OnceLock};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
-use tracing::{
-    Subscriber,
-    field::{Field, Visit},
-};
-use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// The target of the events that carry metrics.
-pub const TARGET: &str = "oncehook::metrics";
 /// The variable with the namespace of the metrics; the template sets it to one of the stack.
 pub const NAMESPACE: &str = "ONCEHOOK_METRICS";
 
@@ -237,11 +230,19 @@ impl Line {
         }
     }
 
-    /// Hands the line to the log.
+    /// Writes the line to where the log goes, once [`start`] has said under which namespace; to the test that watches.
     pub fn emit(self, now: Timestamp) {
-        if !self.values.is_empty() && tracing::enabled!(target: TARGET, tracing::Level::TRACE) {
-            tracing::trace!(target: TARGET, metrics = %self.json("{namespace}", now));
+        if self.values.is_empty() {
+            return;
         }
+        WATCHER.with_borrow(|watcher| match (watcher, NAMESPACE_IN_USE.get()) {
+            (Some(watcher), _) => watcher(&self.json("Oncehook", now).to_string()),
+            // A log that cannot be written stops no webhook.
+            (None, Some(namespace)) => {
+                let _lost = writeln!(std::io::stdout().lock(), "{}", self.json(namespace, now));
+            }
+            (None, None) => {}
+        });
     }
 
     /// The line in the embedded metric format.
@@ -273,49 +274,30 @@ impl Line {
     }
 }
 
-/// Writes the lines of metrics to where the log goes, as they are.
-#[derive(Debug)]
-pub struct Output<W> {
-    namespace: String,
-    writer: W,
+static NAMESPACE_IN_USE: OnceLock<String> = OnceLock::new();
+
+thread_local! {
+    static WATCHER: RefCell<Option<Box<dyn Fn(&str)>>> = const { RefCell::new(None) };
 }
 
-impl<W: Fn(&str)> Output<W> {
-    /// Lines of a namespace, each handed to `writer` without its line break.
-    #[must_use]
-    pub const fn new(namespace: String, writer: W) -> Self {
-        Self { namespace, writer }
-    }
+/// Lines are written to standard output from now on, as metrics of this namespace.
+pub(crate) fn start(namespace: String) {
+    let _started_before = NAMESPACE_IN_USE.set(namespace);
 }
 
-/// Hands the metrics of this thread to `writer` until the guard goes: for tests.
+/// Hands the metrics of this thread to `watcher` until the guard goes: for tests.
 #[must_use]
-pub fn watch(writer: impl Fn(&str) + Send + Sync + 'static) -> tracing::subscriber::DefaultGuard {
-    let output = Output::new("Oncehook".to_owned(), writer);
-    tracing::subscriber::set_default(tracing_subscriber::registry().with(output))
+pub fn watch(watcher: impl Fn(&str) + 'static) -> Watching {
+    WATCHER.set(Some(Box::new(watcher)));
+    Watching(())
 }
 
-/// Standard output, a whole line at a time. A log that cannot be written stops no webhook.
-pub(crate) fn standard_output(line: &str) {
-    let _lost = writeln!(std::io::stdout().lock(), "{line}");
-}
+/// Ends the watching when it goes.
+#[derive(Debug)]
+pub struct Watching(());
 
-impl<S: Subscriber, W: Fn(&str) + 'static> Layer<S> for Output<W> {
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == TARGET {
-            let mut found = Found(String::new());
-            event.record(&mut found);
-            (self.writer)(&found.0.replacen("{namespace}", &self.namespace, 1));
-        }
-    }
-}
-
-struct Found(String);
-
-impl Visit for Found {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if field.name() == "metrics" {
-            self.0 = format!("{value:?}");
-        }
+impl Drop for Watching {
+    fn drop(&mut self) {
+        WATCHER.set(None);
     }
 }
