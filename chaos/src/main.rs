@@ -61,7 +61,14 @@ fn options() -> Options {
     };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut number = || arguments.next().and_then(|text| text.parse().ok());
+        let mut number = || -> Option<u64> {
+            let text = arguments.next().unwrap_or_default();
+            let number = text.parse();
+            Some(number.unwrap_or_else(|_| {
+                eprintln!("{argument} takes a number, not `{text}`");
+                std::process::exit(2)
+            }))
+        };
         match argument.as_str() {
             "--histories" => options.histories = number(),
             "--seed" => options.seed = number(),

@@ -19,7 +19,13 @@ use oncehook_core::{
 
 const NOW: i64 = 1_700_000_000;
 /// A shared secret proves only that it is known, Mailgun signs a token of its own: both leave the body open.
-const BODY_NOT_SIGNED: [&str; 5] = ["chargebee", "gitlab-token", "mailgun", "microsoft-graph", "postmark"];
+const BODY_NOT_SIGNED: [&str; 5] = [
+    "chargebee",
+    "gitlab-token",
+    "mailgun",
+    "microsoft-graph",
+    "postmark",
+];
 
 struct Subject {
     scheme: Scheme,
@@ -38,7 +44,11 @@ fn subject(scheme: Scheme) -> Option<Subject> {
         true => "public_url = \"https://hooks.example.com/webhooks/source\"\n",
         false => "",
     };
-    let tolerance = if scheme.signs_time() { "tolerance = \"5m\"\n" } else { "" };
+    let tolerance = if scheme.signs_time() {
+        "tolerance = \"5m\"\n"
+    } else {
+        ""
+    };
     let name = scheme.name();
     let text = format!("[source.source]\nscheme = \"{name}\"\nsecret = \"source\"\n{url}{tolerance}");
     let mut config = Config::parse(&text, "oncehook.toml").unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -51,7 +61,11 @@ fn subject(scheme: Scheme) -> Option<Subject> {
         .make(request(HeaderMap::new(), body), "evt_1", "a.b", at)
         .map(|made| made.headers.keys().cloned().collect())
         .unwrap_or_default();
-    Some(Subject { scheme, source, names })
+    Some(Subject {
+        scheme,
+        source,
+        names,
+    })
 }
 
 fn request(headers: HeaderMap, body: Vec<u8>) -> SignedRequest {
@@ -94,7 +108,12 @@ fuzz_target!(|bytes: &[u8]| {
     let now = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(NOW);
     let signed_at = now + SignedDuration::from_secs(i64::from(input.seconds_away));
     match input.what {
-        What::Forged { values, others, body, query } => {
+        What::Forged {
+            values,
+            others,
+            body,
+            query,
+        } => {
             let mut headers = HeaderMap::new();
             let known = subject.names.iter().zip(values);
             for (name, value) in known {
@@ -109,9 +128,16 @@ fuzz_target!(|bytes: &[u8]| {
             }
             let mut forged = request(headers, body.to_vec());
             forged.path_and_query = format!("/webhooks/source?{query}");
-            let challenge = SignedRequest { method: Method::GET, ..forged.clone() };
+            let challenge = SignedRequest {
+                method: Method::GET,
+                ..forged.clone()
+            };
             let _answer = subject.source.challenge(&challenge);
-            assert!(!believed(subject, forged, now), "{}: forged", subject.scheme.name());
+            assert!(
+                !believed(subject, forged, now),
+                "{}: forged",
+                subject.scheme.name()
+            );
         }
         What::Signed { body, place, flip } => {
             let draft = request(HeaderMap::new(), body.to_vec());
@@ -125,7 +151,10 @@ fuzz_target!(|bytes: &[u8]| {
             if let Err(error) = &genuine {
                 assert_ne!(error.reason(), "signature_mismatch", "{name}: signed by itself");
             }
-            assert!(fresh || genuine.is_err() || !subject.scheme.signs_time(), "{name}: too old or too new");
+            assert!(
+                fresh || genuine.is_err() || !subject.scheme.signs_time(),
+                "{name}: too old or too new"
+            );
             if let Ok(verified) = genuine {
                 let _events = subject.source.events(verified);
             }
@@ -135,19 +164,29 @@ fuzz_target!(|bytes: &[u8]| {
             let mut changed = made.body.to_vec();
             let index = usize::from(place) % changed.len();
             changed[index] ^= flip;
-            // Escapes in a form may be written in either case.
-            if !changed.eq_ignore_ascii_case(&made.body) {
-                let forged = SignedRequest { body: changed.into(), ..made };
+            // Escapes in a form may be written in either case. Braintree's payload is the same without its last line feed, as
+            // its libraries have it, and `%0A` that becomes `&0A` is another field.
+            let without_line_feed = name == "braintree" && changed.ends_with(b"&0A");
+            if !changed.eq_ignore_ascii_case(&made.body) && !without_line_feed {
+                let forged = SignedRequest {
+                    body: changed.into(),
+                    ..made
+                };
                 assert!(!believed(subject, forged, now), "{name}: a changed body");
             }
         }
         What::Altered { header, value } => {
             let (_, body) = subject.scheme.sample("a.b", "evt_1", now);
-            let made = subject.source.make(request(HeaderMap::new(), body), "evt_1", "a.b", now);
+            let made = subject
+                .source
+                .make(request(HeaderMap::new(), body), "evt_1", "a.b", now);
             let (Ok(mut made), Ok(value)) = (made, HeaderValue::from_bytes(value)) else {
                 return;
             };
-            if let Some(name) = subject.names.get(usize::from(header) % subject.names.len().max(1)) {
+            if let Some(name) = subject
+                .names
+                .get(usize::from(header) % subject.names.len().max(1))
+            {
                 made.headers.insert(name.clone(), value);
             }
             let _believed = believed(subject, made, now);

@@ -10,6 +10,7 @@ pub mod database;
 pub mod faults;
 pub mod gateway;
 pub mod keyed;
+pub mod lines;
 pub mod mail;
 pub mod parameters;
 pub mod queue;

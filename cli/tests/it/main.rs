@@ -4,6 +4,7 @@
 
 mod audit;
 mod check;
+mod dev;
 mod kill;
 mod offline;
 mod operate;

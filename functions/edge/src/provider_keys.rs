@@ -137,19 +137,18 @@ impl ProviderKeys {
         }
     }
 
-    /// Keeps a certificate that was found to be the provider's.
-    pub fn keep(&self, url: &str, pem: Bytes, now: Timestamp) {
+    /// Keeps a certificate under which a request was believed: it is at hand for an hour from now. Strangers can name any
+    /// certificate of the provider's, so none is kept for being one.
+    pub fn keep(&self, url: String, pem: Bytes, now: Timestamp) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.certificates.len() >= MAX_KEYS {
+        let kept = state.certificates.get(&url);
+        if kept.is_some_and(|(_, since)| now.duration_since(*since).abs() < FRESH) {
+            return;
+        }
+        if kept.is_none() && state.certificates.len() >= MAX_KEYS {
             state.certificates.clear();
         }
-        let (kept, fetched) = state
-            .certificates
-            .entry(url.to_owned())
-            .or_insert((pem.clone(), now));
-        if *kept != pem || now.duration_since(*fetched).abs() >= FRESH {
-            (*kept, *fetched) = (pem, now);
-        }
+        state.certificates.insert(url, (pem, now));
     }
 
     /// Visits a URL of a provider. Whether it answered 2xx; the log has the cause if not.

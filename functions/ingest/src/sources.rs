@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use oncehook_core::{
     config::{Config, SourceConfig},
@@ -38,6 +39,14 @@ struct Ready {
     secrets: Vec<Secret>,
     /// Of each of its keys: the name of the secret, and which of its values it is, from 1.
     values: Vec<(String, usize)>,
+}
+
+/// What a provider handed out.
+#[derive(Default)]
+struct Fetched {
+    key: Option<Arc<PublicKey>>,
+    /// The certificate that the key is of, and its URL: kept once it is believed.
+    certificate: Option<(String, Bytes)>,
 }
 
 impl fmt::Debug for Sources {
@@ -88,8 +97,7 @@ impl Sources {
     ) -> Result<Received, VerifyError> {
         self.store.refresh(Why::Old, now).await;
         let before = self.armed();
-        let key = self.fetched(&before, name, request, now).await?;
-        let error = match before.receive(name, request, now, key.as_deref()) {
+        let error = match self.try_receive(&before, name, request, now).await {
             Ok(received) => return Ok(received),
             Err(error) => error,
         };
@@ -103,44 +111,59 @@ impl Sources {
         if Arc::ptr_eq(&before, &after) {
             return Err(error);
         }
-        let key = self.fetched(&after, name, request, now).await?;
-        after.receive(name, request, now, key.as_deref())
+        self.try_receive(&after, name, request, now).await
     }
 
-    /// The provider's public key, where one has to be fetched for this request.
+    /// The same with the secrets as they are.
+    async fn try_receive(
+        &self,
+        armed: &Armed,
+        name: &str,
+        request: &SignedRequest,
+        now: Timestamp,
+    ) -> Result<Received, VerifyError> {
+        let fetched = self.fetched(armed, name, request, now).await?;
+        let received = armed.receive(name, request, now, fetched.key.as_deref())?;
+        if let Some((url, pem)) = fetched.certificate {
+            self.keys.keep(url, pem, now);
+        }
+        Ok(received)
+    }
+
+    /// What the provider hands out for this request, where that has to be fetched.
     async fn fetched(
         &self,
         armed: &Armed,
         name: &str,
         request: &SignedRequest,
         now: Timestamp,
-    ) -> Result<Option<Arc<PublicKey>>, VerifyError> {
+    ) -> Result<Fetched, VerifyError> {
+        let mut fetched = Fetched::default();
         let Some(ready) = armed.sources.get(name) else {
-            return Ok(None);
+            return Ok(fetched);
         };
-        let id = match ready.source.wanted(request)? {
-            None => return Ok(None),
-            Some(Wanted::Key(id)) => id,
-            Some(Wanted::Certificate(url)) => {
-                let Some(pem) = self.keys.certificate(name, &url, now).await else {
-                    return Ok(None);
-                };
-                let key = ready.source.certified(&pem, now);
-                match key {
-                    Some(_) => self.keys.keep(&url, pem, now),
-                    None => {
-                        tracing::error!(source = %name, "the certificate is not the provider's, or not in force");
+        match ready.source.wanted(request)? {
+            None => {}
+            Some(Wanted::Key(id)) => {
+                for credentials in &ready.secrets {
+                    fetched.key = self.keys.key(credentials, &id, now).await;
+                    if fetched.key.is_some() {
+                        break;
                     }
                 }
-                return Ok(key.map(Arc::new));
             }
-        };
-        for credentials in &ready.secrets {
-            if let Some(key) = self.keys.key(credentials, &id, now).await {
-                return Ok(Some(key));
+            Some(Wanted::Certificate(url)) => {
+                let Some(pem) = self.keys.certificate(name, &url, now).await else {
+                    return Ok(fetched);
+                };
+                fetched.key = ready.source.certified(&pem, now).map(Arc::new);
+                if fetched.key.is_none() {
+                    tracing::error!(source = %name, "the certificate is not the provider's, or not in force");
+                }
+                fetched.certificate = Some((url, pem));
             }
         }
-        Ok(None)
+        Ok(fetched)
     }
 }
 

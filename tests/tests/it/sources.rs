@@ -1,5 +1,7 @@
 //! What a source's own settings do: observe, not_before, networks, and ids that the signature does not cover.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use oncehook_core::{config::Config, secret::Secret, verify::Source};

@@ -15,12 +15,33 @@ use super::{VerifyError, signed::Location, view::View};
 pub(super) struct Issued {
     /// Where a request says where its certificate is: a JSON Pointer, or `header:NAME`.
     pub(super) url: &'static str,
-    /// The hosts: what stands before and after a Region of AWS; or a whole name and nothing.
-    pub(super) hosts: &'static [(&'static str, &'static str)],
+    /// The hosts.
+    pub(super) hosts: &'static [Host],
     /// How the path begins and ends.
     pub(super) path: (&'static str, &'static str),
     /// How the name of the certificate's subject may end.
     pub(super) subjects: &'static [&'static str],
+}
+
+/// A host of the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Host {
+    /// This one.
+    Named(&'static str),
+    /// One for each Region of AWS, with this before and this after the Region.
+    Regional(&'static str, &'static str),
+}
+
+impl Host {
+    fn is(self, host: &str) -> bool {
+        match self {
+            Self::Named(name) => host == name,
+            Self::Regional(before, after) => host
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(after))
+                .is_some_and(is_region),
+        }
+    }
 }
 
 impl Issued {
@@ -52,16 +73,7 @@ impl Issued {
         let rest = url.strip_prefix("https://")?;
         let slash = rest.find('/')?;
         let (host, path) = rest.split_at(slash);
-        let ours = self.hosts.iter().any(|(before, after)| {
-            let between = host
-                .strip_prefix(before)
-                .and_then(|rest| rest.strip_suffix(after));
-            if after.is_empty() {
-                host == *before
-            } else {
-                between.is_some_and(is_region)
-            }
-        });
+        let ours = self.hosts.iter().any(|ours| ours.is(host));
         let plain = url
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#');
@@ -88,11 +100,8 @@ impl Issued {
         let now = now.as_second();
         let second = |time: &x509_cert::time::Time| i64::try_from(time.to_unix_duration().as_secs()).ok();
         let in_force = second(&validity.not_before)? <= now && now <= second(&validity.not_after)?;
-        let subject = inner.subject().to_string();
-        let mut names = subject
-            .split(',')
-            .filter_map(|part| part.trim().strip_prefix("CN="));
-        let names_it = names.any(|name| self.subjects.iter().any(|end| name.ends_with(end)));
+        let subject = inner.subject().common_name().ok()??;
+        let names_it = self.subjects.iter().any(|end| subject.value().ends_with(end));
         let key = inner.subject_public_key_info().subject_public_key.as_bytes()?;
         (in_force && names_it).then(|| key.to_vec())
     }

@@ -1,12 +1,9 @@
 //! A destination that repeats its secret in every answer: it is in no stored item, no reason and no line of the log.
 
-use std::{
-    cell::RefCell,
-    io::{self, Write},
-};
-
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use oncehook_core::config::Auth;
+use oncehook_local::lines;
+use tracing::Level;
 
 use crate::{
     drain::world_with,
@@ -15,24 +12,6 @@ use crate::{
 };
 
 const SECRET: &str = "user:c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0";
-
-thread_local! {
-    static LINES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// What the thread of one test logs.
-struct Lines;
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        LINES.with_borrow_mut(|lines| lines.extend(bytes));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// What went over the wire, and what can be read off it.
 fn forms(auth: &Auth) -> Vec<String> {
@@ -49,13 +28,7 @@ fn forms(auth: &Auth) -> Vec<String> {
 
 #[tokio::test]
 async fn a_secret_that_a_destination_repeats_is_kept_and_logged_nowhere() {
-    // One for all tests of this binary: they run beside one another, and it is only here that lines are looked at.
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(|| Lines)
-        .finish();
-    tracing::subscriber::set_global_default(subscriber).unwrap();
+    lines::start(Level::TRACE);
     let auths = [
         Auth::Bearer,
         Auth::Basic(None),
@@ -95,7 +68,7 @@ async fn a_secret_that_a_destination_repeats_is_kept_and_logged_nowhere() {
         }
     }
     assert_eq!(looked_at, 39);
-    let log = String::from_utf8(LINES.take()).unwrap();
+    let log = lines::take();
     assert!(log.contains("\"attempt\""), "{log}");
     for form in forms(&Auth::Basic(None)) {
         let line = log.lines().find(|line| line.contains(&form));

@@ -90,7 +90,7 @@ async fn strangers_use_up_the_questions_of_one_source_only() {
     assert!(keys.certificate("other", &url(99), now()).await.is_some());
     assert!(keys.visit("orders", &url(99), now()).await);
     // What was kept is at hand all the same, and stays when it cannot be fetched again.
-    keys.keep(&url(1), "pem".into(), now());
+    keys.keep(url(1), "pem".into(), now());
     let later = now() + SignedDuration::from_hours(2);
     for index in 0..30 {
         let _spent = keys.certificate("orders", &url(100 + index), later).await;

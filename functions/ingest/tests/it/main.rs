@@ -2,6 +2,5 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
 
-mod log;
 mod providers;
 mod secrets;

@@ -16,13 +16,12 @@ use oncehook_core::{
 use oncehook_edge::{Environment, ProviderKeys, SecretStore, Secrets};
 use oncehook_ingest::{Ingest, handle};
 use oncehook_local::{
-    behaviour::Behaviour, clock::ManualClock, database::Database, gateway, recorder::Recorder,
+    behaviour::Behaviour, clock::ManualClock, database::Database, gateway, lines, recorder::Recorder,
 };
 use oncehook_store::{Ledger, Queue, create_table};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-
-use crate::log;
+use tracing::Level;
 
 const CONFIG: &str = r#"
 [source.meta]
@@ -78,7 +77,7 @@ struct World {
 }
 
 async fn world() -> World {
-    log::start();
+    lines::start(Level::INFO);
     let database = Database::start(None).unwrap();
     let client = oncehook_edge::local_dynamodb(&database.endpoint());
     create_table(&client, "oncehook").await.unwrap();
@@ -285,6 +284,7 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     assert_eq!(answer.status(), 503, "what comes is no certificate");
     let certificate = include_str!("../../../core/tests/data/sns.pem");
     world.plaid.answer(json!(certificate));
+    assert_eq!(post("aws_sns-05").await.status(), 401);
     assert_eq!(post("aws_sns-01").await.status(), 200);
     let again = post("aws_sns-01").await;
     assert!(again.headers().contains_key("oncehook-replayed"));
@@ -293,17 +293,17 @@ async fn a_certificate_is_fetched_once_and_without_it_a_message_waits() {
     let asked = world.plaid.received();
     assert_eq!(
         asked.len(),
-        2,
-        "what is no certificate is not kept, and a certificate is"
+        3,
+        "a certificate is kept once a message under it was believed"
     );
-    assert_eq!(asked[1].path, "/SimpleNotificationService-0123456789abcdef.pem");
+    assert_eq!(asked[2].path, "/SimpleNotificationService-0123456789abcdef.pem");
 
     // A subscription is confirmed before it is answered, and no event.
     let answer = post("aws_sns-03").await;
     assert_eq!((answer.status().as_u16(), text(&answer)), (200, ""));
     let asked = world.plaid.received();
     assert!(
-        asked[2]
+        asked[3]
             .path
             .starts_with("/?Action=ConfirmSubscription&TopicArn=")
     );
@@ -358,7 +358,7 @@ async fn asanas_secret_is_given_back_until_the_time_that_is_named_and_not_kept()
     let answer = ask(&[("x-hook-secret", secret)]).await;
     assert_eq!((answer.status().as_u16(), text(&answer)), (200, ""));
     assert_eq!(answer.headers()["x-hook-secret"], secret);
-    assert!(!log::take().contains(secret));
+    assert!(!lines::take().contains(secret));
     assert_eq!(ask(&[("x-hook-secret", "<script>")]).await.status(), 403);
     // It is no way round a signature.
     let signed = [("x-hook-secret", secret), ("x-hook-signature", "00")];

@@ -16,13 +16,12 @@ use oncehook_core::{clock::Clock, config::Config, rules::Rules, secret::Secret, 
 use oncehook_edge::{SecretStore, local_ssm};
 use oncehook_ingest::{Ingest, handle};
 use oncehook_local::{
-    behaviour::Behaviour, clock::ManualClock, database::Database, gateway, parameters::Parameters,
+    behaviour::Behaviour, clock::ManualClock, database::Database, gateway, lines, parameters::Parameters,
 };
 use oncehook_store::{Ledger, Queue, create_table};
 use serde_json::json;
 use tokio::sync::mpsc;
-
-use crate::log;
+use tracing::Level;
 
 const NAME: &str = "/oncehook/test/secrets";
 const CONFIG: &str = r#"
@@ -46,7 +45,7 @@ struct World {
 }
 
 async fn world(text: Option<&str>) -> World {
-    log::start();
+    lines::start(Level::INFO);
     let database = Database::start(None).unwrap();
     let client = oncehook_edge::local_dynamodb(&database.endpoint());
     create_table(&client, "oncehook").await.unwrap();
@@ -119,7 +118,7 @@ async fn a_start_without_the_parameter_answers_503_until_the_secret_is_set() {
         503,
         "the other has none yet"
     );
-    let log = log::take();
+    let log = lines::take();
     for expected in [
         "there is no such parameter",
         "oncehook secret set",
@@ -135,12 +134,12 @@ async fn a_rotation_needs_no_deploy_and_the_request_that_meets_it_first_is_accep
     let world = world(Some(r#"{"stripe": "whsec_old"}"#)).await;
     assert_eq!(world.status("stripe", "whsec_old", "evt_1").await, 200);
     assert_eq!(world.readings(), 1);
-    assert!(!log::take().contains("older secret"));
+    assert!(!lines::take().contains("older secret"));
     world.ssm.put(NAME, r#"{"stripe": ["whsec_new", "whsec_old"]}"#);
     assert_eq!(world.status("stripe", "whsec_new", "evt_2").await, 200);
     assert_eq!(world.readings(), 2);
     assert!(
-        !log::take().contains("older secret"),
+        !lines::take().contains("older secret"),
         "the first is not worth a line"
     );
     assert_eq!(
@@ -148,7 +147,7 @@ async fn a_rotation_needs_no_deploy_and_the_request_that_meets_it_first_is_accep
         200,
         "side by side"
     );
-    let log = log::take();
+    let log = lines::take();
     assert!(
         log.contains("verified with an older secret") && log.contains("\"value\":2"),
         "{log}"
@@ -161,7 +160,7 @@ async fn a_rotation_needs_no_deploy_and_the_request_that_meets_it_first_is_accep
         "what was dropped is over"
     );
     assert_eq!(world.status("stripe", "whsec_new", "evt_5").await, 200);
-    for text in [log, log::take()] {
+    for text in [log, lines::take()] {
         assert!(!text.contains("whsec_"), "{text}");
     }
 }
@@ -173,7 +172,7 @@ async fn the_log_names_the_secret_and_the_value_that_matched() {
     )))
     .await;
     assert_eq!(world.status("app", APP, "evt_1").await, 200);
-    let log = log::take();
+    let log = lines::take();
     assert!(
         log.contains("\"secret\":\"app-old\"") && log.contains("\"value\":2"),
         "{log}"
@@ -218,7 +217,7 @@ async fn a_slow_systems_manager_costs_a_request_200_ms_once_and_no_answer() {
         2,
         "the last good one serves, and not every request asks"
     );
-    assert!(log::take().contains("the last good secrets stay in use"));
+    assert!(lines::take().contains("the last good secrets stay in use"));
 }
 
 #[tokio::test]
@@ -233,7 +232,7 @@ async fn a_bad_secret_stops_its_source_and_no_other() {
         let world = world(Some(&format!(r#"{{"stripe": "whsec_1", "app": {bad}}}"#))).await;
         assert_eq!(world.status("app", APP, "evt_1").await, 503, "{bad}");
         assert_eq!(world.status("stripe", "whsec_1", "evt_1").await, 200, "{bad}");
-        let log = log::take();
+        let log = lines::take();
         assert!(log.contains(why) && log.contains("answers 503"), "{why}: {log}");
         assert!(!log.contains("not base64!") && !log.contains("bmV3"), "{log}");
     }
@@ -243,7 +242,7 @@ async fn a_bad_secret_stops_its_source_and_no_other() {
 async fn one_bad_value_beside_a_good_one_is_left_out() {
     let world = world(Some(&format!(r#"{{"app": ["not base64!", "{APP}", null]}}"#))).await;
     assert_eq!(world.status("app", APP, "evt_1").await, 200);
-    let log = log::take();
+    let log = lines::take();
     assert!(
         log.contains("a value of its secret is left out") && log.contains("null"),
         "{log}"
@@ -256,7 +255,7 @@ async fn a_malformed_parameter_keeps_what_was_good_and_says_so() {
     world.ssm.put(NAME, "{'stripe': 'whsec_2'}");
     world.clock.advance(SignedDuration::from_mins(6));
     assert_eq!(world.status("stripe", "whsec_1", "evt_1").await, 200);
-    let log = log::take();
+    let log = lines::take();
     assert!(
         log.contains("\"ERROR\"")
             && log.contains("malformed")

@@ -3,7 +3,7 @@
 use super::{after, handshake, id, kind, places, scope, template, text};
 use crate::verify::{
     VerifyError,
-    certificate::Issued,
+    certificate::{Host, Issued},
     facts::{About, Answer, Content, Facts, Form, KeyForm, Mark, Proof, Provider},
     scheme::Encoding,
     signed::{Location, Part},
@@ -39,7 +39,10 @@ fn aws_sns() -> Facts {
         },
         key: KeyForm::Named(Issued {
             url: "/SigningCertURL",
-            hosts: &[("sns.", ".amazonaws.com"), ("sns.", ".amazonaws.com.cn")],
+            hosts: &[
+                Host::Regional("sns.", ".amazonaws.com"),
+                Host::Regional("sns.", ".amazonaws.com.cn"),
+            ],
             path: ("/", ".pem"),
             subjects: &[".amazonaws.com", ".amazonaws.com.cn"],
         }),
@@ -101,7 +104,10 @@ fn paypal() -> Facts {
         },
         key: KeyForm::Named(Issued {
             url: "header:PAYPAL-CERT-URL",
-            hosts: &[("api.paypal.com", ""), ("api.sandbox.paypal.com", "")],
+            hosts: &[
+                Host::Named("api.paypal.com"),
+                Host::Named("api.sandbox.paypal.com"),
+            ],
             path: ("/v1/notifications/certs/", ""),
             subjects: &[".paypal.com"],
         }),
