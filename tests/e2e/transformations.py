@@ -79,6 +79,11 @@ def batches(template, **_):
                     statement["Action"] = [*actions, ONLY_HERE]
 
 
+def queries(template, **_):
+    kept = {name: r for name, r in template["Resources"].items() if r["Type"] != "AWS::Logs::QueryDefinition"}
+    template["Resources"] = kept
+
+
 TRANSFORMATIONS = [
     (
         aws_endpoint,
@@ -104,6 +109,10 @@ TRANSFORMATIONS = [
         numbers,
         "the queue's batch size and concurrency are written in: the emulator leaves parameters of type Number as text and "
         "cannot compare them",
+    ),
+    (
+        queries,
+        "the saved queries are left out: the emulator knows no AWS::Logs::QueryDefinition",
     ),
 ]
 
