@@ -2,6 +2,7 @@
 //! secrets are names, tables are logical.
 
 mod destination;
+mod kept;
 mod parse;
 mod reader;
 mod report;

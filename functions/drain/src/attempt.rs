@@ -179,16 +179,17 @@ impl Drain {
 /// The metrics of one claimed item whose end was written: of a lost lease, the other claim counts it.
 fn count(item: &OutboxItem, settled: &Settled, now: Timestamp) -> Line {
     let mut line = Line::new("drain").by("destination", &item.destination);
+    let age = now.duration_since(item.created_at).as_secs_f64();
     line.count("Attempts", 1);
     match &settled.settlement {
         Settlement::Done => {
             line.count("Delivered", 1);
-            line.put(
-                "ReceivedToDelivered",
-                now.duration_since(item.created_at).as_secs_f64() * 1000.0,
-            );
+            line.put("ReceivedToDelivered", age * 1000.0);
         }
-        Settlement::RetryAt(_) => line.count("Retried", 1),
+        Settlement::RetryAt(_) => {
+            line.count("Retried", 1);
+            line.put("OpenFor", age);
+        }
         Settlement::Dead(_) => line.count("Dead", 1),
         Settlement::Parked(_) => line.count("Parked", 1),
     }

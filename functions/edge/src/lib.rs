@@ -120,5 +120,8 @@ fn start_logs(environment: &Environment) {
         .with_env_filter(filter)
         .try_init();
     let namespace = environment.get(metrics::NAMESPACE);
-    metrics::start(namespace.unwrap_or_else(|| "Oncehook".to_owned()));
+    metrics::start(
+        namespace.unwrap_or_else(|| "Oncehook".to_owned()),
+        metrics::to_log,
+    );
 }

@@ -2,190 +2,22 @@
 //!
 //! A handler fills a [`Line`] and emits it beside its log line. Names, units and dimensions are those of [`METRICS`], which
 //! docs/metrics.md repeats. Dimensions come from the configuration or from fixed lists, never from a request, so that
-//! their number is bounded. Where nobody has asked for them (`oncehook dev`, most tests), nothing is built.
+//! their number is bounded. Where nobody has asked for them (most tests), nothing is built. On AWS they go to the log; `oncehook
+//! dev` keeps them in its folder.
 //!
 //! The format: <https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html>
 
-use std::{cell::RefCell, io::Write, sync::OnceLock};
+mod table;
+
+use std::{cell::RefCell, fmt, io::Write, sync::OnceLock};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+pub use table::{METRICS, Metric};
+
 /// The variable with the namespace of the metrics; the template sets it to one of the stack.
 pub const NAMESPACE: &str = "ONCEHOOK_METRICS";
-
-/// One metric: what it is called, what it counts, and what it can be told apart by.
-#[derive(Debug, Clone, Copy)]
-pub struct Metric {
-    /// The name in CloudWatch.
-    pub name: &'static str,
-    /// `Count`, `Milliseconds`, `Seconds` or `None`.
-    pub unit: &'static str,
-    /// The function that emits it: the value of the dimension `function`.
-    pub function: &'static str,
-    /// Further dimensions; the metric exists with `function` alone and with each of these added, in this order.
-    pub by: &'static [&'static str],
-    /// What it says.
-    pub meaning: &'static str,
-}
-
-const fn metric(
-    function: &'static str,
-    by: &'static [&'static str],
-    name: &'static str,
-    unit: &'static str,
-    meaning: &'static str,
-) -> Metric {
-    Metric {
-        name,
-        unit,
-        function,
-        by,
-        meaning,
-    }
-}
-
-const SOURCE: &[&str] = &["source"];
-const REASON: &[&str] = &["source", "reason"];
-const DESTINATION: &[&str] = &["destination"];
-
-/// Every metric, in the order of docs/metrics.md.
-pub const METRICS: &[Metric] = &[
-    metric(
-        "ingest",
-        SOURCE,
-        "Received",
-        "Count",
-        "Events of genuine requests, duplicates among them",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "Applied",
-        "Count",
-        "Events whose rules took effect",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "Duplicates",
-        "Count",
-        "Events that were there already; a rising share means that answers are slow or lost",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "Skipped",
-        "Count",
-        "Events of which every rule was skipped: done before, or older than what is known",
-    ),
-    metric("ingest", SOURCE, "Ignored", "Count", "Events that no rule is for"),
-    metric(
-        "ingest",
-        SOURCE,
-        "Observed",
-        "Count",
-        "Events of a source in mode observe",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "Failed",
-        "Count",
-        "Events kept as failed: their plan could not be made or written",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "Held",
-        "Count",
-        "Events kept for a person, without effect",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "NotCommitted",
-        "Count",
-        "Events that were not stored; the provider was told to come again",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "CommitLatency",
-        "Milliseconds",
-        "From the request to the end of its commits and wake-ups",
-    ),
-    metric(
-        "ingest",
-        SOURCE,
-        "SecretPosition",
-        "None",
-        "Which of its secrets a request was signed with: 0 is the newest",
-    ),
-    metric(
-        "ingest",
-        REASON,
-        "Refused",
-        "Count",
-        "Requests that were refused before anything was read or written",
-    ),
-    metric(
-        "drain",
-        DESTINATION,
-        "Attempts",
-        "Count",
-        "Claimed attempts, those among them that could not be sent",
-    ),
-    metric(
-        "drain",
-        DESTINATION,
-        "Delivered",
-        "Count",
-        "Effects that are done",
-    ),
-    metric(
-        "drain",
-        DESTINATION,
-        "ReceivedToDelivered",
-        "Milliseconds",
-        "From the event's commit to the effect's end",
-    ),
-    metric(
-        "drain",
-        DESTINATION,
-        "Retried",
-        "Count",
-        "Attempts after which another follows",
-    ),
-    metric(
-        "drain",
-        DESTINATION,
-        "Parked",
-        "Count",
-        "Effects that may have happened and wait for a person",
-    ),
-    metric(
-        "drain",
-        DESTINATION,
-        "Dead",
-        "Count",
-        "Effects that certainly did not happen and wait for a person",
-    ),
-    metric(
-        "sweep",
-        DESTINATION,
-        "OldestDue",
-        "Seconds",
-        "How long the effect that has been due longest has waited beyond sweep's grace; 0 if there is none",
-    ),
-    metric(
-        "sweep",
-        &[],
-        "Unsent",
-        "Count",
-        "Wake-ups that the queue did not take",
-    ),
-];
 
 /// The metrics of one unit of work: a request, an item, a destination of a sweep.
 #[derive(Debug)]
@@ -235,12 +67,9 @@ impl Line {
         if self.values.is_empty() {
             return;
         }
-        WATCHER.with_borrow(|watcher| match (watcher, NAMESPACE_IN_USE.get()) {
+        WATCHER.with_borrow(|watcher| match (watcher, SINK.get()) {
             (Some(watcher), _) => watcher(&self.json("Oncehook", now).to_string()),
-            // A log that cannot be written stops no webhook.
-            (None, Some(namespace)) => {
-                let _lost = writeln!(std::io::stdout().lock(), "{}", self.json(namespace, now));
-            }
+            (None, Some(sink)) => (sink.write)(&self.json(&sink.namespace, now).to_string()),
             (None, None) => {}
         });
     }
@@ -274,15 +103,35 @@ impl Line {
     }
 }
 
-static NAMESPACE_IN_USE: OnceLock<String> = OnceLock::new();
+/// Where lines go, and as metrics of which namespace.
+struct Sink {
+    namespace: String,
+    write: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sink")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+static SINK: OnceLock<Sink> = OnceLock::new();
 
 thread_local! {
     static WATCHER: RefCell<Option<Box<dyn Fn(&str)>>> = const { RefCell::new(None) };
 }
 
-/// Lines are written to standard output from now on, as metrics of this namespace.
-pub(crate) fn start(namespace: String) {
-    let _started_before = NAMESPACE_IN_USE.set(namespace);
+/// From now on each line of this process is handed to `write`, as metrics of this namespace. The first call counts.
+pub fn start(namespace: String, write: impl Fn(&str) + Send + Sync + 'static) {
+    let write = Box::new(write);
+    let _started_before = SINK.set(Sink { namespace, write });
+}
+
+/// Where CloudWatch finds them on Lambda. A log that cannot be written stops no webhook.
+pub(crate) fn to_log(line: &str) {
+    let _lost = writeln!(std::io::stdout().lock(), "{line}");
 }
 
 /// Hands the metrics of this thread to `watcher` until the guard goes: for tests.

@@ -5,6 +5,7 @@ mod crashes;
 mod fixtures;
 mod guarantees;
 mod logs;
+mod metrics;
 mod races;
 mod replies;
 mod rie;

@@ -6,6 +6,7 @@
 mod functions;
 mod table;
 mod timeouts;
+mod watching;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -49,6 +50,7 @@ impl Code {
         table::compare(&template, &self.table, &mut found);
         functions::compare(&template, &mut found);
         timeouts::compare(text, &self.timeouts, &mut found);
+        watching::compare(&template, &mut found);
         found
     }
 }
@@ -172,6 +174,22 @@ async fn a_change_of_the_template_alone_is_noticed() {
         ),
         ("    MaxValue: 29\n", "    MaxValue: 35\n"),
         ("Timeout: !Ref IngestTimeout", "Timeout: 10"),
+        // What watches.
+        ("MetricName: OldestDue", "MetricName: Oldest"),
+        (
+            "\"Dead\", \"function\", \"drain\"",
+            "\"Dead\", \"function\", \"ingest\"",
+        ),
+        ("\"Duplicates\", \"function\"", "\"Received\", \"function\""),
+        ("#dead-letters\"", "#letters\""),
+        (". See `oncehook outbox --state parked` - ", " - "),
+        ("  ParkedAlarm:\n", "  Parked2Alarm:\n"),
+        (
+            "MetricName: FailedPlans\n          MetricValue",
+            "MetricName: Failed\n          MetricValue",
+        ),
+        ("filter message = \"refused\"", "filter message = \"rejected\""),
+        ("100 * sum(Duplicates)", "100 * sum(Twice)"),
     ] {
         assert_eq!(text.matches(from).count(), 1, "the template has not one `{from}`");
         let found = code.differences(&text.replace(from, to));

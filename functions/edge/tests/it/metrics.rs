@@ -1,6 +1,6 @@
-//! docs/metrics.md, docs/runbook.md and the template say what the code does.
+//! docs/metrics.md says what the code does. (What the template says is compared in the tests of the whole.)
 
-use std::{collections::BTreeSet, fs};
+use std::fs;
 
 use oncehook_edge::metrics::METRICS;
 
@@ -28,37 +28,4 @@ fn the_table_of_metrics_is_that_of_the_code() {
         })
         .collect();
     assert_eq!(rows, expected);
-}
-
-#[test]
-fn every_alarm_that_tells_somebody_has_its_section_in_the_runbook() {
-    let (template, page) = (read("template.yaml"), read("docs/runbook.md"));
-    let sections: BTreeSet<String> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("## "))
-        .map(|title| title.to_lowercase().replace(' ', "-"))
-        .collect();
-    let mut alarms = 0;
-    for resource in template
-        .split("\n\n")
-        .filter(|text| text.contains("Type: AWS::CloudWatch::Alarm\n"))
-    {
-        if resource.contains("Condition: Gradual") {
-            continue;
-        }
-        alarms += 1;
-        let name = resource
-            .lines()
-            .find(|line| line.ends_with("Alarm:"))
-            .unwrap()
-            .trim()
-            .trim_end_matches(':');
-        let (_, anchor) = resource
-            .split_once("${RunbookUrl}#")
-            .unwrap_or_else(|| panic!("{name} names no section"));
-        let anchor = anchor.split('"').next().unwrap();
-        assert!(sections.contains(anchor), "{name}: no section {anchor}");
-        assert!(page.contains(name), "{name} is not in the runbook");
-    }
-    assert_eq!(alarms, template.matches("AlarmActions:").count());
 }

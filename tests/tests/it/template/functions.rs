@@ -74,6 +74,11 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
         "{name} starts in another way"
     );
     expected.extend(names(EDGE, "try_from_env(\""));
+    assert!(
+        EDGE.contains("environment.get(metrics::NAMESPACE)"),
+        "metrics start in another way"
+    );
+    expected.insert(oncehook_edge::metrics::NAMESPACE.to_owned());
     if main.contains("edge.secrets()") {
         expected.insert(oncehook_edge::SECRETS_PARAMETER.to_owned());
     }
@@ -93,6 +98,7 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
     for (name, value) in [
         ("ONCEHOOK_TABLE", "${Table}"),
         ("ONCEHOOK_QUEUE_URL", "${Queue}"),
+        (oncehook_edge::metrics::NAMESPACE, "Oncehook/${AWS::StackName}"),
         (
             oncehook_edge::SECRETS_PARAMETER,
             "/oncehook/${AWS::StackName}/secrets",
