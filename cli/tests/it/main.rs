@@ -8,6 +8,7 @@ mod dev;
 mod kill;
 mod offline;
 mod operate;
+mod park;
 mod running;
 mod secret;
 mod sources;
