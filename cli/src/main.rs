@@ -15,6 +15,8 @@ mod configuration;
 mod demo;
 mod destinations;
 mod dev;
+#[cfg(test)]
+mod documented;
 mod event;
 mod events;
 mod operate;
@@ -127,15 +129,5 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Sources(args) => sources::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Completions(args) => completions::run::<Cli>(&args),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_arguments_are_consistent() {
-        super::Cli::command().debug_assert();
     }
 }
