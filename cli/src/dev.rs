@@ -97,6 +97,7 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         live: args.live,
     };
     running.write(&args.data)?;
+    crate::stats::lines::keep(&args.data)?;
     greet(&url, &config, &running);
 
     let (sender, receiver) = mpsc::unbounded_channel();

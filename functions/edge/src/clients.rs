@@ -37,7 +37,7 @@ pub async fn aws() -> SdkConfig {
 }
 
 /// What clients of a service on this machine have in common; the credentials mean nothing.
-fn local(endpoint: &str) -> SdkConfig {
+pub(crate) fn local(endpoint: &str) -> SdkConfig {
     let credentials = Credentials::new("local", "local", None, None, "local");
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())

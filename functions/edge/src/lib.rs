@@ -12,6 +12,7 @@ pub mod metrics;
 mod parameter;
 mod provider_keys;
 mod secrets;
+mod signer;
 mod store;
 
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
 pub use environment::{Environment, unknown_urls, variable};
 pub use provider_keys::ProviderKeys;
 pub use secrets::{Malformed, Secrets};
+pub use signer::{SignError, Signer, Unsigned};
 pub use store::{SecretStore, Why};
 
 /// Everything a function starts with.

@@ -1,7 +1,7 @@
 //! The table of metrics: every name, unit and dimension that the functions emit. docs/metrics.md repeats it.
 
 /// One metric: what it is called, what it counts, and what it can be told apart by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
     /// The name in CloudWatch.
     pub name: &'static str,
