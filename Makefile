@@ -110,7 +110,7 @@ deploy: account build ## check, build and deploy the stack of STAGE; asks before
 logs: account ## follow the functions' logs; ARGS="--name Ingest" for one function
 	$(SAM) logs --config-env $(STAGE) --tail $(ARGS)
 
-destroy: account ## delete the stack of STAGE; its tables and secrets stay
+destroy: account ## delete the stack of STAGE; its tables, bodies and secrets stay
 	@$(STAGE_PYTHON) infra/stage.py kept $(STAGE)
 	$(SAM) delete --config-env $(STAGE) $(ARGS)
 

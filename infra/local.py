@@ -1,7 +1,7 @@
 """What `sam local` needs on this machine beside the functions. Used by the Makefile; talks to no AWS.
 
     local.py template BUILD     writes BUILD/local.yaml: the built template, with every variable of local-env.json declared
-    local.py tables ENDPOINT    makes the template's tables and the queue on a local DynamoDB and SQS
+    local.py tables ENDPOINT    makes the template's tables, the queue and the bucket on a local AWS
 """
 
 import json
@@ -46,6 +46,10 @@ def make_tables(endpoint):
     queue = VARIABLES["ONCEHOOK_QUEUE_URL"].rsplit("/", 1)[1]
     boto3.client("sqs", endpoint_url=endpoint, config=quick, **own).create_queue(QueueName=queue)
     print(f"Queue: {queue} at {endpoint}")
+    bodies = VARIABLES["ONCEHOOK_BODIES"]
+    path_style = quick.merge(Config(s3={"addressing_style": "path"}))
+    boto3.client("s3", endpoint_url=endpoint, config=path_style, **own).create_bucket(Bucket=bodies)
+    print(f"Bucket: {bodies} at {endpoint}")
 
 
 def table_variables(template):

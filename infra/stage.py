@@ -78,12 +78,16 @@ def kept(stage):
         resources = session.client("cloudformation").describe_stack_resources(StackName=stack)["StackResources"]
     except ClientError as error:
         sys.exit(f"Nothing to delete: {error.response['Error']['Message']}")
-    tables = [one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::DynamoDB::Table"]
+    named = [(one["ResourceType"], one["PhysicalResourceId"]) for one in resources]
+    tables = [name for kind, name in named if kind == "AWS::DynamoDB::Table"]
+    buckets = [name for kind, name in named if kind == "AWS::S3::Bucket"]
     print(f"These stay when {stack} is deleted. When nobody needs them any more, remove them by hand:")
     region = f"--region {session.region_name}"
     for table in tables:
         print(f"  aws dynamodb update-table {region} --table-name {table} --no-deletion-protection-enabled")
         print(f"  aws dynamodb delete-table {region} --table-name {table}")
+    for bucket in buckets:
+        print(f"  aws s3 rb {region} s3://{bucket} --force")
     print(f"  aws ssm delete-parameter {region} --name /oncehook/{stack}/secrets")
 
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::{
+    bucket,
     database::{ACCOUNTS, TABLE, number, text},
     provider::{About, Sent},
     world::{Kind, World},
@@ -29,6 +30,7 @@ pub(crate) fn all(world: &World, events: &[Sent]) {
     for item in items.iter().filter(|item| of(item, "sk").starts_with("outbox#")) {
         outbox(world, item);
     }
+    bucket::check(world);
 }
 
 /// 1, 2, 4: acknowledged is stored, with the outcome that it must have.

@@ -29,6 +29,7 @@ use tokio::{
 };
 
 use crate::{
+    bucket::Bucket,
     database::{ACCOUNTS, TABLE, number, text},
     sabotage::Sabotage,
     wire::client,
@@ -107,7 +108,8 @@ const INVOCATION: Duration = Duration::from_secs(22);
 
 pub(crate) fn ledger(process: &Arc<Process>) -> Ledger {
     let tables = BTreeMap::from([("accounts".to_owned(), ACCOUNTS.to_owned())]);
-    Ledger::new(client(process), TABLE.to_owned(), tables, 1)
+    let bodies = Bucket(Arc::clone(process));
+    Ledger::new(client(process), TABLE.to_owned(), tables, 1).with_bodies(Arc::new(bodies))
 }
 
 impl Machine {
@@ -357,5 +359,6 @@ impl Machine {
                 world.book().expired.insert(id);
             }
         }
+        world.objects.expire(world);
     }
 }

@@ -11,6 +11,7 @@
 )]
 #![expect(clippy::unwrap_used, reason = "a test: what cannot be is to end it")]
 
+mod bucket;
 mod check;
 mod database;
 mod destination;

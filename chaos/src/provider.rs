@@ -43,6 +43,8 @@ pub(crate) struct Sent {
     pub(crate) about: About,
     pub(crate) customer: &'static str,
     pub(crate) amount: u64,
+    /// What makes its body too large for the table, if it is.
+    padding: String,
     /// Somebody said 2xx.
     pub(crate) taken: AtomicBool,
 }
@@ -53,12 +55,13 @@ const CUSTOMERS: [&str; 2] = ["ada", "bob"];
 pub(crate) fn events(world: &World) -> Vec<Sent> {
     let count = 1 + world.draw(4);
     let mut events = Vec::new();
-    let mut add = |id: String, about: About, customer: &'static str, amount: u64| {
+    let mut add = |id: String, about: About, customer: &'static str, amount: u64, padding: &str| {
         events.push(Sent {
             id,
             about,
             customer,
             amount,
+            padding: padding.to_owned(),
             taken: AtomicBool::new(false),
         });
     };
@@ -66,23 +69,58 @@ pub(crate) fn events(world: &World) -> Vec<Sent> {
         let customer = CUSTOMERS[usize::try_from(world.draw(2)).unwrap()];
         let amount = 1 + world.draw(100);
         let id = format!("evt_{number}");
+        let padding = if world.chance(25) {
+            noise(world)
+        } else {
+            String::new()
+        };
         match world.draw(12) {
-            0..=3 => add(id, About::Invoice, customer, amount),
+            0..=3 => add(id, About::Invoice, customer, amount, &padding),
             4 | 5 => {
-                add(format!("{id}a"), About::Charge(number), customer, amount);
-                add(format!("{id}b"), About::Charge(number), customer, amount);
+                add(
+                    format!("{id}a"),
+                    About::Charge(number),
+                    customer,
+                    amount,
+                    &padding,
+                );
+                add(
+                    format!("{id}b"),
+                    About::Charge(number),
+                    customer,
+                    amount,
+                    &padding,
+                );
             }
-            6 | 7 => add(id, About::Subscription(number + 1), customer, 0),
-            8 | 9 => add(id, About::Refund, customer, amount),
+            6 | 7 => add(id, About::Subscription(number + 1), customer, 0, &padding),
+            8 | 9 => add(id, About::Refund, customer, amount, &padding),
             10 => {
-                add(format!("{id}-push"), About::Push(number), customer, amount);
+                add(
+                    format!("{id}-push"),
+                    About::Push(number),
+                    customer,
+                    amount,
+                    &padding,
+                );
                 // The same body again, under an id of somebody's own.
-                add(format!("{id}-copy"), About::Push(number), customer, amount);
+                add(
+                    format!("{id}-copy"),
+                    About::Push(number),
+                    customer,
+                    amount,
+                    &padding,
+                );
             }
-            _ => add(id, About::Other, customer, amount),
+            _ => add(id, About::Other, customer, amount, &padding),
         }
     }
     events
+}
+
+/// A text that no compression brings below 64 KiB.
+fn noise(world: &World) -> String {
+    let mut random = fastrand::Rng::with_seed(world.draw(u64::MAX));
+    (0..100_000).map(|_| random.alphanumeric()).collect()
 }
 
 impl Sent {
@@ -104,14 +142,17 @@ impl Sent {
             }
             About::Refund => ("charge.refunded", format!("re_{}", self.id), 0),
             About::Push(number) => {
-                return json!({ "customer": self.customer, "amount": self.amount, "push": number });
+                return json!({
+                    "customer": self.customer, "amount": self.amount, "push": number, "padding": self.padding
+                });
             }
             About::Other => ("account.updated", "acct".to_owned(), 0),
         };
         json!({
             "id": self.id, "object": "event", "type": kind, "created": 1_796_000_000, "livemode": false,
             "data": { "object": {
-                "id": id, "customer": self.customer, "amount": self.amount, "sequence": sequence
+                "id": id, "customer": self.customer, "amount": self.amount, "sequence": sequence,
+                "padding": self.padding
             } }
         })
     }

@@ -23,10 +23,13 @@ pub(crate) enum Sabotage {
     AlwaysUnsent,
     WindowTooLong,
     NeverSwept,
+    BodyAfterRecord,
+    BodyNotMoved,
+    ReleasedAtOnce,
 }
 
 impl Sabotage {
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::FenceDropped,
         Self::SettledUnconditionally,
         Self::AnsweredBeforeCommit,
@@ -44,6 +47,9 @@ impl Sabotage {
         Self::AlwaysUnsent,
         Self::WindowTooLong,
         Self::NeverSwept,
+        Self::BodyAfterRecord,
+        Self::BodyNotMoved,
+        Self::ReleasedAtOnce,
     ];
 
     /// What is broken.
@@ -66,6 +72,9 @@ impl Sabotage {
             Self::AlwaysUnsent => "an attempt that may have acted counts as unsent",
             Self::WindowTooLong => "the window is longer than the destination remembers",
             Self::NeverSwept => "nothing is swept",
+            Self::BodyAfterRecord => "a record names a large body that is not there yet",
+            Self::BodyNotMoved => "the large body of a kept event stays where it expires",
+            Self::ReleasedAtOnce => "a body that is kept is released before nothing names it",
         }
     }
 
@@ -129,6 +138,10 @@ impl Sabotage {
             Self::NewerGuardDropped if put && sk == "newer" => anyway(write, &condition),
             Self::NotKept if update == "REMOVE expires_at ADD keeps :one" => {
                 set(write, "UpdateExpression", "ADD keeps :one");
+            }
+            Self::BodyNotMoved if update.starts_with("SET body_at = :to REMOVE") => {
+                set(write, "UpdateExpression", "REMOVE expires_at ADD keeps :one");
+                drop_value(write, ":to");
             }
             Self::Unlisted if put && sk.starts_with("outbox#") => {
                 if let Some(item) = write["Item"].as_object_mut() {

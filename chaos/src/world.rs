@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::{database::Embedded, sabotage::Sabotage};
+use crate::{bucket::Objects, database::Embedded, sabotage::Sabotage};
 
 /// What went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,6 +103,8 @@ pub(crate) struct World {
     pub(crate) weather: Weather,
     pub(crate) sabotage: Option<Sabotage>,
     pub(crate) database: Embedded,
+    /// Bodies outside the table.
+    pub(crate) objects: Objects,
     /// Something is to be told of the queue.
     pub(crate) woken: Notify,
     /// The rule that failed has been mended.
@@ -144,6 +146,7 @@ impl World {
             weather,
             sabotage,
             database,
+            objects: Objects::default(),
             woken: Notify::new(),
             mended: AtomicBool::new(false),
             base: "2026-12-01T12:00:00Z".parse().unwrap(),

@@ -1,6 +1,10 @@
-//! `oncehook destinations`: what is known of the APIs that have a preset. Reads no configuration and calls nothing.
+//! `oncehook destinations`: what is known of the APIs that have a preset, and of queues, functions and buses. Reads no
+//! configuration and calls nothing.
 
-use oncehook_core::preset::{Preset, markdown};
+use oncehook_core::{
+    message::Service,
+    preset::{Preset, markdown},
+};
 
 use crate::{
     answer::{Answer, misuse},
@@ -9,7 +13,7 @@ use crate::{
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// One preset, such as `resend`; all without it.
+    /// One preset, such as `resend`, or one kind, such as `sqs`; all without it.
     name: Option<String>,
     /// For programs.
     #[arg(long)]
@@ -22,6 +26,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Answer> {
     match &args.name {
         _ if args.markdown => output::text(&markdown()),
+        Some(name) if Service::all().any(|service| service.name == name) => {
+            for service in Service::all().filter(|service| service.name == name) {
+                if args.json {
+                    output::json(&service.json());
+                } else {
+                    output::text(&service.section());
+                }
+            }
+        }
         Some(name) => {
             let preset = Preset::named(name).map_err(misuse)?;
             if args.json {
@@ -30,7 +43,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Answer> {
                 output::text(&preset.section());
             }
         }
-        None if args.json => output::json(&Preset::all().map(Preset::json).collect()),
+        None if args.json => {
+            let presets = Preset::all().map(Preset::json);
+            output::json(&presets.chain(Service::all().map(Service::json)).collect());
+        }
         None => list(),
     }
     Ok(Answer::Yes)
@@ -49,6 +65,22 @@ fn list() {
     output::table(
         &["PRESET", "API", "KEY", "KEPT", "A LOST ANSWER"],
         Preset::all().map(row).collect(),
+    );
+    let row = |service: &Service| {
+        [
+            service.name,
+            service.title,
+            service.key,
+            service.kept,
+            service.promise,
+        ]
+        .map(|text| text.replace('`', ""))
+        .to_vec()
+    };
+    output::line("");
+    output::table(
+        &["KIND", "SERVICE", "KEY", "RECOGNISED", "A LOST ANSWER"],
+        Service::all().map(row).collect(),
     );
     output::note("`oncehook destinations NAME` says what its answers mean and where that was read.");
 }

@@ -6,26 +6,40 @@
 mod parts;
 mod tables;
 
-use std::{net::SocketAddr, path::PathBuf, process::Command, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use clap::Args as ClapArgs;
-use oncehook_core::{clock::Clock, config::Config, rules::Rules};
-use oncehook_edge::{Environment, SystemClock};
+use oncehook_core::{
+    clock::Clock,
+    config::{Config, Kind},
+    rules::Rules,
+    timing::BODIES_BEYOND_RETENTION,
+};
+use oncehook_edge::{Environment, Signer, SystemClock};
 use oncehook_ingest::Ingest;
-use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer};
-use oncehook_store::{Ledger, Queue, Wakeup};
+use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer, services::Services};
+use oncehook_store::{Folder, Ledger, Queue, Wakeup};
 use tokio::{net::TcpListener, sync::mpsc};
 
 use crate::{configuration, output, running::Running, secrets, storage};
 
 /// The name of Oncehook's table in the embedded database.
 pub(crate) const TABLE: &str = "oncehook";
+/// The folder, inside its own, of bodies that are too large for the table.
+pub(crate) const BODIES: &str = "bodies";
 
 /// Receive webhooks on this machine: HTTP at /webhooks/{source}, all state in one folder.
 ///
 /// Destinations are replaced by a fake API that honours idempotency keys and shows what it got, unless their
-/// URL is on this machine, comes from ONCEHOOK_URL_{NAME}, or --live is given.
+/// URL is on this machine, comes from ONCEHOOK_URL_{NAME}, or --live is given. Queues, functions and buses are replaced by
+/// a stand-in that keeps what it got, unless --live is given or AWS_ENDPOINT_URL names an emulator.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Examples:\n  oncehook dev\n  oncehook send stripe invoice.payment_succeeded\n  \
@@ -47,12 +61,12 @@ pub(crate) struct Args {
 }
 
 /// Runs until interrupted.
-pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Result<()> {
+pub(crate) async fn run(config_path: &Path, args: Args) -> anyhow::Result<()> {
     start_logs();
     let mut config = configuration::load(config_path)?;
     let environment = secrets::environment_of(&config);
-    environment.override_urls(&mut config)?;
-    for variable in oncehook_edge::unknown_urls(&config, std::env::vars_os()) {
+    environment.override_targets(&mut config)?;
+    for variable in oncehook_edge::unknown_targets(&config, std::env::vars_os()) {
         output::note(format!(
             "warning: {variable} is set, and no destination of {} has this name",
             config_path.display()
@@ -75,9 +89,11 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         .with_context(|| format!("cannot make the folder {}", args.data.display()))?;
     let database = Database::start(Some(&args.data.join("dynamodb.sqlite")))?;
     let mail = MailServer::start(None)?;
+    let services = Services::start(None)?;
     if !args.live {
         redirect(&mut config, &environment, &mail.endpoint())?;
     }
+    let signer = signer(&config, &environment, &services, args.live).await?;
     let client = oncehook_edge::local_dynamodb(&database.endpoint());
     oncehook_store::create_table(&client, TABLE).await?;
     tables::create(&client, &config, &environment).await?;
@@ -86,7 +102,8 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         TABLE.to_owned(),
         environment.tables(&config),
         config.shards,
-    );
+    )
+    .with_bodies(large_bodies(&args.data, &config)?);
 
     let url = format!("http://{}", listener.local_addr()?);
     let running = Running {
@@ -94,6 +111,7 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
         table: TABLE.to_owned(),
         url: url.clone(),
         mail: mail.endpoint(),
+        services: services.endpoint(),
         live: args.live,
     };
     running.write(&args.data)?;
@@ -101,7 +119,7 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
     greet(&url, &config, &running);
 
     let (sender, receiver) = mpsc::unbounded_channel();
-    let parts = parts::start(&config, ledger, Queue::Local(sender), &environment)?;
+    let parts = parts::start(&config, ledger, Queue::Local(sender), &environment, signer)?;
     if args.die_before_wake {
         std::thread::spawn(move || die_at_first(receiver));
     } else {
@@ -111,6 +129,19 @@ pub(crate) async fn run(config_path: &std::path::Path, args: Args) -> anyhow::Re
     serve(listener, parts.ingest).await;
     Running::remove(&args.data);
     Ok(())
+}
+
+/// The folder of bodies that are too large for the table; what nothing names any more goes at start.
+fn large_bodies(data: &Path, config: &Config) -> anyhow::Result<Arc<Folder>> {
+    let folder = Folder::new(data.join(BODIES));
+    let longest = config.sources.values().map(|source| source.retention).max();
+    folder
+        .expire(
+            longest.unwrap_or_default() + BODIES_BEYOND_RETENTION,
+            SystemClock.now(),
+        )
+        .with_context(|| format!("cannot look through {}", data.join(BODIES).display()))?;
+    Ok(Arc::new(folder))
 }
 
 async fn serve(listener: TcpListener, ingest: Arc<Ingest>) {
@@ -144,7 +175,8 @@ pub(crate) fn redirect(config: &mut Config, environment: &Environment, mail: &st
         .destinations
         .iter()
         .filter(|(name, destination)| {
-            destination.url.starts_with("https://")
+            destination.kind == Kind::Http
+                && destination.url.starts_with("https://")
                 && environment.get(&oncehook_edge::variable("URL", name)).is_none()
         })
         .map(|(name, _)| name.clone())
@@ -154,7 +186,54 @@ pub(crate) fn redirect(config: &mut Config, environment: &Environment, mail: &st
             .override_url(&name, &format!("{mail}/emails"))
             .map_err(|why| anyhow::anyhow!(why))?;
     }
+    let unnamed: Vec<(String, &str)> = config
+        .destinations
+        .values()
+        .filter(|destination| destination.kind.is_aws() && destination.url.is_empty())
+        .map(|destination| {
+            let end = if destination.kind == (Kind::Sqs { fifo: true }) {
+                ".fifo"
+            } else {
+                ""
+            };
+            (destination.name.clone(), end)
+        })
+        .collect();
+    for (name, end) in unnamed {
+        let queue = format!("https://sqs.us-east-1.amazonaws.com/000000000000/{name}{end}");
+        config
+            .override_target(&name, &queue)
+            .map_err(|why| anyhow::anyhow!(why))?;
+    }
     Ok(())
+}
+
+/// Signs calls of AWS: for AWS itself if asked to, or for an emulator that the environment names; else for the stand-in.
+async fn signer(
+    config: &Config,
+    environment: &Environment,
+    services: &Services,
+    live: bool,
+) -> anyhow::Result<Signer> {
+    let mut targets = config
+        .destinations
+        .values()
+        .filter(|destination| destination.kind.is_aws());
+    if live && let Some(destination) = targets.find(|destination| destination.url.is_empty()) {
+        anyhow::bail!(
+            "[destination.{}] has no {}: set {}",
+            destination.name,
+            destination.kind.target(),
+            oncehook_edge::target_variable(destination)
+        );
+    }
+    let named = ["", "_SQS", "_LAMBDA", "_EVENTBRIDGE"]
+        .iter()
+        .any(|end| environment.get(&format!("AWS_ENDPOINT_URL{end}")).is_some());
+    if live || named {
+        return Ok(Signer::new(&oncehook_edge::aws().await, environment));
+    }
+    Ok(Signer::local(&services.endpoint()))
 }
 
 /// Readable lines on standard error, one for each event and attempt.
@@ -178,6 +257,17 @@ fn greet(url: &str, config: &Config, running: &Running) {
         println!("  {url}/webhooks/{name}");
     }
     println!("  fake API for destinations: {}/emails", running.mail);
+    if config
+        .destinations
+        .values()
+        .any(|destination| destination.kind.is_aws())
+        && !running.live
+    {
+        println!(
+            "  stand-in for queues, functions and buses: {}/messages",
+            running.services
+        );
+    }
     println!("  DynamoDB: {} (table {})", running.endpoint, running.table);
     println!("Try: oncehook send SOURCE KIND; oncehook events; oncehook outbox. Stop with Ctrl-C.");
 }

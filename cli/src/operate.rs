@@ -233,19 +233,26 @@ fn rate(text: &str) -> Result<f64, String> {
 pub(crate) fn configuration(file: &Path, place: &Place, writes_rows: bool) -> anyhow::Result<Config> {
     let mut config = configuration::load(file)?;
     let environment = secrets::environment();
-    environment.override_urls(&mut config)?;
+    environment.override_targets(&mut config)?;
     if let Some(dev) = place.dev.as_ref().filter(|dev| !dev.live && !dev.mail.is_empty()) {
         crate::dev::redirect(&mut config, &environment, &dev.mail)?;
     }
-    let missing: Vec<String> = config
+    let tables = config
         .tables
         .keys()
-        .map(|name| oncehook_edge::variable("TABLE", name))
+        .map(|name| oncehook_edge::variable("TABLE", name));
+    let queues = config
+        .destinations
+        .values()
+        .filter(|destination| destination.kind.is_aws() && destination.url.is_empty())
+        .map(oncehook_edge::target_variable);
+    let missing: Vec<String> = tables
+        .chain(queues)
         .filter(|name| environment.get(name).is_none())
         .collect();
     if writes_rows && !place.local && !missing.is_empty() {
         return Err(misuse(format!(
-            "a replay writes your own tables, and their names are not known here: set {} as the ingest function has it \
+            "a replay writes to your own tables and queues, and their names are not known here: set {} as the ingest function has it \
              (`aws lambda get-function-configuration --function-name NAME --query Environment.Variables`)",
             missing.join(", ")
         )));

@@ -23,6 +23,9 @@ pub(crate) struct Running {
     /// The built-in fake mail API.
     #[serde(default)]
     pub(crate) mail: String,
+    /// The built-in stand-in for queues, functions and buses.
+    #[serde(default)]
+    pub(crate) services: String,
     /// Whether destinations are called as configured, not the fake API.
     #[serde(default)]
     pub(crate) live: bool,

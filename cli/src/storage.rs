@@ -2,16 +2,19 @@
 //!
 //! Creates and changes nothing itself.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::bail;
 use http::Uri;
 use oncehook_core::config::Config;
-use oncehook_edge::Environment;
-use oncehook_store::{Ledger, Queue};
+use oncehook_edge::{Bucket, Environment, Signer};
+use oncehook_store::{Bodies, Folder, Ledger, Queue};
 use tokio::net::TcpStream;
 
 use crate::running::{DIRECTORY, Running};
+
+/// The longest that one call of AWS may take.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where the events are.
 #[derive(Debug, clap::Args)]
@@ -23,6 +26,9 @@ pub(crate) struct Storage {
     /// Oncehook's table [default: ONCEHOOK_TABLE, or that of the running `oncehook dev`].
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
+    /// The bucket of bodies above 64 KiB [default: ONCEHOOK_BODIES]; the stack's output BodiesBucket.
+    #[arg(long, value_name = "NAME")]
+    bodies: Option<String>,
     /// The folder of `oncehook dev`.
     #[arg(long, value_name = "FOLDER", default_value = DIRECTORY)]
     data: PathBuf,
@@ -34,6 +40,7 @@ impl Storage {
         Self {
             endpoint,
             table,
+            bodies: None,
             data: DIRECTORY.into(),
         }
     }
@@ -57,22 +64,30 @@ impl Storage {
                 .filter(|value| !value.trim().is_empty())
         };
         let table = self.table.clone().or_else(|| set("ONCEHOOK_TABLE"));
+        let bucket = self.bodies.clone().or_else(|| set(oncehook_edge::BODIES));
+        let folder = || -> Arc<dyn Bodies> { Arc::new(Folder::new(self.data.join(crate::dev::BODIES))) };
         let running = Running::read(&self.data);
         if let Some(endpoint) = &self.endpoint {
             if !answers(endpoint).await {
                 bail!("nothing answers at {endpoint}");
             }
+            let dev = running.ok().filter(|running| running.endpoint == *endpoint);
+            let bucket = bucket.map(|name| bucket_of(Signer::local(endpoint), name));
             return Ok(Place {
                 client: oncehook_edge::local_dynamodb(endpoint),
                 table: table.unwrap_or_else(|| crate::dev::TABLE.to_owned()),
+                bodies: bucket.or_else(|| dev.is_some().then(folder)),
                 local: true,
-                dev: running.ok().filter(|running| running.endpoint == *endpoint),
+                dev,
             });
         }
         if let Some(table) = table {
+            let aws = aws().await;
+            let signer = Signer::new(&aws, &Environment::process());
             return Ok(Place {
-                client: aws_sdk_dynamodb::Client::new(&aws().await),
+                client: aws_sdk_dynamodb::Client::new(&aws),
                 table,
+                bodies: bucket.map(|name| bucket_of(signer, name)),
                 local: false,
                 dev: None,
             });
@@ -81,6 +96,7 @@ impl Storage {
             Ok(running) if answers(&running.endpoint).await => Ok(Place {
                 client: oncehook_edge::local_dynamodb(&running.endpoint),
                 table: running.table.clone(),
+                bodies: Some(folder()),
                 local: true,
                 dev: Some(running),
             }),
@@ -97,6 +113,8 @@ impl Storage {
 pub(crate) struct Place {
     client: aws_sdk_dynamodb::Client,
     table: String,
+    /// Where bodies lie that are too large for the table, if anything says so.
+    bodies: Option<Arc<dyn Bodies>>,
     /// On this machine: reading all of it costs nothing.
     pub(crate) local: bool,
     /// That of this `oncehook dev`.
@@ -107,12 +125,16 @@ impl Place {
     /// The ledger. Acts need the configuration, for the user's tables and the shards; reading does not.
     pub(crate) fn ledger(&self, config: Option<&Config>) -> Ledger {
         let tables = config.map(|config| Environment::process().tables(config));
-        Ledger::new(
+        let ledger = Ledger::new(
             self.client.clone(),
             self.table.clone(),
             tables.unwrap_or_default(),
             config.map_or(1, |config| config.shards),
-        )
+        );
+        match &self.bodies {
+            Some(bodies) => ledger.with_bodies(Arc::clone(bodies)),
+            None => ledger,
+        }
     }
 
     /// What wakes the drain there at once, if its queue is named; a sweep does it otherwise.
@@ -124,11 +146,15 @@ impl Place {
     }
 }
 
+fn bucket_of(signer: Signer, name: String) -> Arc<dyn Bodies> {
+    Arc::new(Bucket::new(signer, name).patient(PATIENCE))
+}
+
 /// As functions call AWS, with more patience: a person's line may be slow.
 async fn aws() -> aws_config::SdkConfig {
     let patient = aws_config::timeout::TimeoutConfig::builder()
         .connect_timeout(Duration::from_secs(5))
-        .operation_attempt_timeout(Duration::from_secs(15))
+        .operation_attempt_timeout(PATIENCE)
         .build();
     let config = oncehook_edge::aws().await;
     config.into_builder().timeout_config(patient).build()

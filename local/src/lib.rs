@@ -17,4 +17,5 @@ pub mod queue;
 pub mod recorder;
 pub mod sample;
 mod server;
+pub mod services;
 pub mod template;

@@ -90,7 +90,9 @@ class Lifecycle:
         kept = s.dynamodb.list_tables()["TableNames"]
         check(set(tables) <= set(kept), f"{kept}")
         check(len(s.items()) == items, "items are missing")
+        bodies = self.stack.s3.list_objects_v2(Bucket=s.stack.outputs["BodiesBucket"])["KeyCount"]
+        check(bodies, "the large bodies are gone")
         name = s.stack.outputs["SecretsParameter"]
         value = self.stack.emulator.client("ssm").get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"]
         check("stripe" in json.loads(value), "the secrets are gone")
-        return f"functions and queues are gone; 3 tables with {items} items and the secrets stay"
+        return f"functions and queues are gone; 3 tables with {items} items, a bucket with {bodies} and the secrets stay"

@@ -7,12 +7,15 @@ that no call needed, are both mistakes. So is a wildcard.
 from transformations import ONLY_HERE
 
 LOGS = {"logs:CreateLogStream", "logs:PutLogEvents"}
+# With it S3 says of an object that is not there that it is not there. No call of its own.
+GONE = {"s3:ListBucket"}
 # Permissions that are used for a function, not by it: the recorder does not see those calls.
 BY_AWS = {
     "Ingest": LOGS,
     # The event source mapping takes the messages and deletes them, under the function's role.
-    "Drain": LOGS | {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
-    "Sweep": LOGS,
+    "Drain": LOGS | GONE | {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+    # A sweep releases only a copy of a body that it made in vain, since another was faster.
+    "Sweep": LOGS | GONE | {"s3:PutObjectTagging"},
 }
 
 
@@ -39,8 +42,9 @@ def mistakes(function, may, did):
     """What is wrong with the policy of one function, in words."""
     found = [f"{function} lacks {action} on {resource}" for action, resource in sorted(set(did) - may)]
     for action, resource in sorted(may - set(did)):
-        # A log group's streams have names that only Lambda knows: its ARN ends so.
-        if "*" in action or "*" in resource.removesuffix(":*"):
+        # A log group's streams have names that only Lambda knows, and a bucket's objects such that only a run knows.
+        end = "/*" if action.startswith("s3:") else ":*"
+        if "*" in action or "*" in resource.removesuffix(end):
             found.append(f"{function} is allowed a wildcard: {action} on {resource}")
         elif action not in BY_AWS[function]:
             found.append(f"{function} is allowed {action} on {resource}, and never does it")

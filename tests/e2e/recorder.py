@@ -21,7 +21,7 @@ SERVICES = {"DynamoDB_20120810": "dynamodb", "AmazonSQS": "sqs", "AmazonSSM": "s
 
 
 def permissions(target, body, region, account):
-    """What a request needs: pairs of action and resource."""
+    """What a request of a JSON protocol needs: pairs of action and resource."""
     prefix, operation = target.split(".")
     service = SERVICES.get(prefix, prefix)
     arn = f"arn:aws:{service}:{region}:{account}:"
@@ -43,6 +43,17 @@ def permissions(target, body, region, account):
     yield OTHER_NAMES.get(action, action), arn + resource
 
 
+def permissions_of_s3(method, path, copied):
+    """What a request of S3 needs, which has no target. Objects are not told apart: policies speak of all in a bucket."""
+
+    def objects(path):
+        return f"arn:aws:s3:::{path.lstrip('/').split('/')[0]}/*"
+
+    yield {"GET": "s3:GetObject", "PUT": "s3:PutObjectTagging" if "?tagging" in path else "s3:PutObject"}[method], objects(path)
+    if copied:
+        yield "s3:GetObject", objects(copied)
+
+
 class Recorder:
     def __init__(self, port, names, region, account):
         self.upstream = port
@@ -61,12 +72,17 @@ class Recorder:
     def endpoint(self, name):
         return f"http://127.0.0.1:{self.servers[name].server_address[1]}"
 
-    def note(self, name, target, body):
+    def note(self, name, request, body):
+        target = request.headers.get("X-Amz-Target")
         try:
-            needed = list(permissions(target, json.loads(body), self.region, self.account))
+            if target:
+                needed = list(permissions(target, json.loads(body), self.region, self.account))
+            else:
+                copied = request.headers.get("X-Amz-Copy-Source")
+                needed = list(permissions_of_s3(request.command, request.path, copied))
         except (KeyError, TypeError, ValueError) as error:
             with self.lock:
-                self.unreadable.append(f"{name}: {target}: {error!r}")
+                self.unreadable.append(f"{name}: {target or request.requestline}: {error!r}")
             return
         with self.lock:
             for pair in needed:
@@ -85,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def forward(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.recorder.note(self.name, self.headers.get("X-Amz-Target", ""), body)
+        self.recorder.note(self.name, self, body)
         upstream = http.client.HTTPConnection("127.0.0.1", self.recorder.upstream, timeout=30)
         try:
             upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)

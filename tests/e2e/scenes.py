@@ -7,7 +7,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import trouble
-from service import FIRST, SECOND, event, invoice, is_200
+from service import FIRST, SECOND, event, invoice, is_200, noise
 from steps import check, eventually
 
 MAIL, APP = "re_of_e2e", "whsec_dGhlIHNlY3JldCBvZiB0aGUgdGVzdA=="
@@ -24,7 +24,7 @@ def without_secrets(s):
 
 def first_secrets(s):
     for name, value in (("mail", MAIL), ("app", APP), ("stripe", FIRST)):
-        said = s.run("secret", "set", name, given=value)
+        said = s.secrets("set", name, given=value)
         check(value not in said, "it shows the secret")
     s.secret = FIRST
     answer = eventually(lambda: is_200(s.post(invoice("evt_1", "cus_1"))), 20, "a request that is verified")
@@ -120,6 +120,23 @@ def forwarded(s):
     return f"the exact {len(call.body)} bytes, signed, at its own endpoint"
 
 
+def large(s):
+    """Bodies that no item of the table could hold: forwarded, and failed until the row is as the rule wants it."""
+    payload = event("evt_31", "customer.created", id="cus_31", email="thirtyone@example.com", note=noise())
+    check([s.post(payload).outcome for _ in range(2)] == ["applied", "applied"], "not applied")
+    (call,) = eventually(lambda: s.destination.about("thirtyone@example.com"), 20, "the forwarded event")
+    check(call.body == json.dumps(payload).encode(), "other bytes than those received")
+    check(s.bodies("evt_31", "bodies/") == [False], "not one object")
+    refund = {"amount_refunded": 10_000, "customer": "cus_2", "metadata": {"organization_id": "org_1"}, "note": noise()}
+    refunded = event("evt_32", "charge.refunded", id="ch_3", **refund)
+    check(s.post(refunded).outcome == "failed", "the condition held")
+    check(s.bodies("evt_32", "kept/") == [False], "its body would expire")
+    s.post(invoice("evt_33", "cus_2", 10_000))
+    check(s.post(refunded).outcome == "applied", "not applied once the condition holds")
+    check(s.bodies("evt_32", "kept/") == [True], "the body of the failed event is kept for ever")
+    return f"{len(call.body)} bytes forwarded from the bucket, one object for two deliveries; a failed event's is released once it is applied"
+
+
 def logged(s):
     """Everything that the functions wrote: what happened, and nothing that is secret or somebody's."""
     logs = s.logs()
@@ -142,8 +159,10 @@ SCENES = [
     ("base64 body", 40, encoded),
     ("the other rules", 40, other_rules),
     ("event forwarded", 40, forwarded),
+    ("large bodies", 60, large),
     ("effect tried again", 60, trouble.retried),
     ("dead-letter queue", 90, trouble.dead_letter),
     ("forgotten items swept", 170, trouble.forgotten),
+    ("a person acts", 90, trouble.operated),
     ("secret rotated", 120, trouble.rotated),
 ]

@@ -1,10 +1,12 @@
 """The deployed service, seen from outside: requests as Stripe signs them, and what lies in the tables."""
 
+import base64
 import contextlib
 import hashlib
 import hmac
 import http.client
 import json
+import os
 import subprocess
 import time
 from dataclasses import dataclass
@@ -35,7 +37,12 @@ def event(event_id, kind, /, **data):
     }
 
 
-def invoice(id, customer, amount=4900):
+def noise():
+    """A text that no compression brings below 64 KiB."""
+    return base64.b64encode(os.urandom(100_000)).decode()
+
+
+def invoice(id, customer, amount=4900, **more):
     return event(
         id,
         "invoice.payment_succeeded",
@@ -44,6 +51,7 @@ def invoice(id, customer, amount=4900):
         customer_email=f"{customer}@example.com",
         amount_paid=amount,
         currency="eur",
+        **more,
     )
 
 
@@ -81,13 +89,27 @@ class Service:
                 answer.getheader("Retry-After", ""),
             )
 
-    def run(self, *words, given=""):
-        """`oncehook` as a person runs it for this stack."""
+    def secrets(self, *words, given=""):
+        """`oncehook secret` as a person runs it for this stack."""
+        return self.run("secret", *words, "--stack", self.stack.name, given=given)
+
+    def operate(self, *words):
+        """`oncehook` on the events of this stack, as docs/operating.md says it."""
+        names = {
+            "ONCEHOOK_TABLE": "TableName",
+            "ONCEHOOK_QUEUE_URL": "QueueUrl",
+            "ONCEHOOK_BODIES": "BodiesBucket",
+            "ONCEHOOK_TABLE_ACCOUNTS": "AccountsTableName",
+            "ONCEHOOK_TABLE_ORGANIZATIONS": "OrganizationsTableName",
+        }
+        return self.run(*words, **{name: self.stack.outputs[output] for name, output in names.items()})
+
+    def run(self, *words, given="", **environment):
         ran = subprocess.run(
-            [*self.oncehook, *words, "--stack", self.stack.name],
+            [*self.oncehook, *words],
             input=given,
             text=True,
-            env={**ROOT, "AWS_REGION": REGION, "AWS_ENDPOINT_URL": self.emulator.url},
+            env={**ROOT, "AWS_REGION": REGION, "AWS_ENDPOINT_URL": self.emulator.url, **environment},
             capture_output=True,
             timeout=30,
         )
@@ -107,6 +129,13 @@ class Service:
     def balance(self, customer):
         rows = {row["customer_id"]: row["balance"] for row in self.items("AccountsTableName")}
         return int(rows.get(customer, 0))
+
+    def bodies(self, id, prefix):
+        """Of each object with the body of an event whether it is released."""
+        name, digest = self.stack.outputs["BodiesBucket"], self.record(id)["body_sha256"]
+        listed = self.stack.s3.list_objects_v2(Bucket=name, Prefix=f"{prefix}{digest}/").get("Contents", [])
+        tags = [self.stack.s3.get_object_tagging(Bucket=name, Key=found["Key"])["TagSet"] for found in listed]
+        return [{"Key": "released", "Value": "yes"} in tag for tag in tags]
 
     def outbox(self, id):
         """The outbox items of one event."""

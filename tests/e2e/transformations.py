@@ -84,6 +84,10 @@ def queries(template, **_):
     template["Resources"] = kept
 
 
+def plain_http(template, **_):
+    del template["Resources"]["BodiesPolicy"]
+
+
 TRANSFORMATIONS = [
     (
         aws_endpoint,
@@ -104,6 +108,11 @@ TRANSFORMATIONS = [
         batches,
         "whoever may sqs:SendMessage also gets sqs:SendMessageBatch: on AWS that is no permission of its own, the emulator "
         "asks for it",
+    ),
+    (
+        plain_http,
+        "the policy of the bucket, which refuses whoever comes without TLS, is left out: the emulator is reached over plain HTTP, "
+        "and obeys it",
     ),
     (
         numbers,

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_http::Body;
 use oncehook_core::{clock::Clock, config::Config, rules::Rules, verify::Source};
 use oncehook_drain::Drain;
-use oncehook_edge::{Environment, SecretStore, Secrets};
+use oncehook_edge::{Environment, SecretStore, Secrets, Signer};
 use oncehook_ingest::Ingest;
 use oncehook_local::{clock::ManualClock, database::Database, faults::Proxy, gateway, mail::MailServer};
 use oncehook_store::{EventFilter, EventView, Ledger, OutboxView, Queue, Wakeup};
@@ -77,8 +77,13 @@ impl World {
         Self::with(CONFIG).await
     }
 
-    /// A new world with this configuration; every destination leads to the mail API.
+    /// A new world with this configuration; every HTTP destination leads to the mail API.
     pub async fn with(text: &str) -> Self {
+        Self::with_services(text, Signer::local("http://127.0.0.1:1")).await
+    }
+
+    /// The same, where this signs the calls to queues, functions and buses.
+    pub async fn with_services(text: &str, signer: Signer) -> Self {
         let given = Environment::process().get("ONCEHOOK_TEST_DYNAMODB");
         let database = given.is_none().then(|| Database::start(None).unwrap());
         let endpoint = given.unwrap_or_else(|| database.as_ref().unwrap().endpoint());
@@ -99,7 +104,7 @@ impl World {
             _ => None,
         });
         let mut config = Config::parse(text, "oncehook.toml").unwrap();
-        environment.override_urls(&mut config).unwrap();
+        environment.override_targets(&mut config).unwrap();
 
         let table = format!("oncehook-{suffix}");
         let direct = oncehook_edge::local_dynamodb(&endpoint);
@@ -128,6 +133,7 @@ impl World {
             Arc::clone(&time),
         );
         let drain = Drain::new(&config, secrets, behind.clone(), queue.clone(), time).unwrap();
+        let drain = drain.signed_by(&Arc::new(signer));
         let sweep = Sweep::new(&config, behind, queue);
         Self {
             _database: database,

@@ -3,11 +3,11 @@
 //! What a destination must have is checked where the configuration is read.
 
 use oncehook_core::{
-    config::{Auth, Config, DestinationConfig, SourceConfig},
+    config::{Auth, Config, DestinationConfig, Kind, SourceConfig},
     secret::Secret,
 };
 use oncehook_drain::Unsendable;
-use oncehook_edge::{Environment, variable};
+use oncehook_edge::{Environment, target_variable, variable};
 
 use super::{finding::Findings, places::Places};
 use crate::signing;
@@ -19,7 +19,9 @@ pub(super) fn check(config: &Config, places: &Places<'_>, deployed: bool, findin
         let path = ["destination", name];
         // A preset without keys says so itself.
         let described = destination.idempotency.is_some() || destination.preset.is_some();
-        if !described && !places.has(&["destination", name, "on_ambiguous"]) {
+        if destination.kind.is_aws() {
+            service(destination, places, findings);
+        } else if !described && !places.has(&["destination", name, "on_ambiguous"]) {
             findings.warning(
                 places.of(&path),
                 format!(
@@ -28,7 +30,10 @@ pub(super) fn check(config: &Config, places: &Places<'_>, deployed: bool, findin
                 ),
             );
         }
-        if destination.auth == Auth::None && !places.has(&["destination", name, "auth"]) {
+        if destination.auth == Auth::None
+            && !destination.kind.is_aws()
+            && !places.has(&["destination", name, "auth"])
+        {
             findings.warning(
                 places.of(&path),
                 format!(
@@ -38,11 +43,12 @@ pub(super) fn check(config: &Config, places: &Places<'_>, deployed: bool, findin
         }
         if deployed && destination.url.starts_with("http://") {
             findings.error(
-                places.of(&["destination", name, "url"]),
+                places.of(&["destination", name, destination.kind.target()]),
                 format!(
-                    "[destination.{name}] `url` is an address of this machine, which no deployed function reaches: give the real \
+                    "[destination.{name}] `{}` is an address of this machine, which no deployed function reaches: give the real \
                      one, and for this machine set {}",
-                    variable("URL", name)
+                    destination.kind.target(),
+                    target_variable(destination)
                 ),
             );
         }
@@ -56,6 +62,25 @@ pub(super) fn check(config: &Config, places: &Places<'_>, deployed: bool, findin
                 format!("no rule has an effect for [destination.{name}]"),
             );
         }
+    }
+}
+
+/// A queue, function or bus takes a repetition twice, unless it or its receiver recognises the key.
+fn service(destination: &DestinationConfig, places: &Places<'_>, findings: &mut Findings) {
+    let name = destination.name.as_str();
+    if destination.idempotency.is_none() && !places.has(&["destination", name, "on_ambiguous"]) {
+        let receiver = match destination.kind {
+            Kind::Lambda => "the function",
+            _ => "its receiver",
+        };
+        findings.warning(
+            places.of(&["destination", name]),
+            format!(
+                "[destination.{name}] takes a repeated message twice, so a call that may have happened waits for a person: if {receiver} \
+                 recognises the idempotency key, write idempotency = {{ retention = \"..\" }}, for how long; else on_ambiguous = \
+                 \"resend\" (at least once) or \"park\""
+            ),
+        );
     }
 }
 
@@ -136,8 +161,16 @@ pub(super) fn names(config: &Config, places: &Places<'_>, findings: &mut Finding
         .tables
         .keys()
         .map(|name| (name, ["table", name.as_str(), "key"]));
+    let targets = config.destinations.values().map(|destination| {
+        let name = &destination.name;
+        (name, ["destination", name.as_str(), destination.kind.target()])
+    });
     let (secrets, tables): (Vec<_>, Vec<_>) = (secrets.chain(more).collect(), tables.collect());
-    for (kind, names) in [("SECRET", &secrets), ("TABLE", &tables)] {
+    for (kind, names) in [
+        ("SECRET", &secrets),
+        ("TABLE", &tables),
+        ("TARGET", &targets.collect()),
+    ] {
         for (index, (name, path)) in names.iter().enumerate() {
             let variable = variable(kind, name);
             let same = |(other, _): &&(&String, _)| {

@@ -37,7 +37,11 @@ pub(super) fn show(config: &Config, file: &Path, environment: &Environment) {
         .iter()
         .map(|rule| vec![rule.name.clone(), rule.source.clone(), rule.events.join(", ")]);
     let destinations = config.destinations.values().map(|destination| {
-        let call = format!("{} {}", destination.method, destination.url);
+        let target = match destination.url.as_str() {
+            "" => format!("({})", oncehook_edge::target_variable(destination)),
+            url => url.to_owned(),
+        };
+        let call = format!("{} {target}", destination.method);
         vec![
             destination.name.clone(),
             call,
@@ -66,7 +70,9 @@ pub(super) fn summary(config: &Config) -> Value {
         .iter()
         .map(|rule| json!({ "name": rule.name, "source": rule.source, "events": rule.events }));
     let destinations = config.destinations.values().map(|destination| {
-        json!({ "name": destination.name, "method": destination.method, "url": destination.url })
+        json!({
+            "name": destination.name, "kind": destination.kind.name(), "method": destination.method, "url": destination.url,
+        })
     });
     json!({
         "sources": sources.collect::<Vec<_>>(),

@@ -2,7 +2,10 @@
 //!
 //! Nothing is deployed or called. What only a deployment knows is noted, not guessed.
 
+mod bodies;
+mod rights;
 mod tables;
+mod targets;
 mod timeouts;
 mod variables;
 
@@ -57,7 +60,9 @@ pub(super) fn check(
         start,
     };
     tables::check(&context, findings);
+    targets::check(&context, findings);
     timeouts::check(&context, findings);
+    bodies::check(&context, findings);
     variables::check(&context, findings);
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::SignedDuration;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_drain::Drain;
-use oncehook_edge::{Environment, SecretStore, Secrets, SystemClock};
+use oncehook_edge::{Environment, SecretStore, Secrets, Signer, SystemClock};
 use oncehook_ingest::Ingest;
 use oncehook_store::{Ledger, Queue, Wakeup};
 use oncehook_sweep::Sweep;
@@ -30,6 +30,7 @@ pub(super) fn start(
     ledger: Ledger,
     queue: Queue,
     environment: &Environment,
+    signer: Signer,
 ) -> anyhow::Result<Parts> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let secrets = Arc::new(SecretStore::fixed(Secrets::read(config, environment)));
@@ -43,6 +44,7 @@ pub(super) fn start(
         Arc::clone(&clock),
     );
     let drain = Drain::new(config, secrets, ledger.clone(), queue.clone(), Arc::clone(&clock))?;
+    let drain = drain.signed_by(&Arc::new(signer));
     let mut sweep = Sweep::new(config, ledger, queue);
     // One process: nobody else is about to wake what is due.
     sweep.grace = SignedDuration::from_secs(1);

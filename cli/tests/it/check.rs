@@ -1,6 +1,7 @@
 //! `oncehook check`: each thing that it looks at, broken once.
 
 mod memory;
+mod targets;
 mod template;
 
 use std::process::Output;
@@ -102,7 +103,7 @@ fn findings_come_as_json_as_well() {
     assert_eq!(finding["severity"], "error");
     assert_eq!(
         (finding["file"].as_str(), finding["line"].as_u64()),
-        (Some("template.yaml"), Some(21))
+        (Some("template.yaml"), Some(23))
     );
     assert!(
         finding["message"].as_str().unwrap().contains("API Gateway"),

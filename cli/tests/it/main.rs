@@ -11,7 +11,9 @@ mod operate;
 mod park;
 mod running;
 mod secret;
+mod services;
 mod sources;
+mod stats;
 
 use std::{
     path::Path,

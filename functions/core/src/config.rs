@@ -3,6 +3,7 @@
 
 mod destination;
 mod kept;
+mod kind;
 mod parse;
 mod reader;
 mod report;
@@ -21,6 +22,7 @@ use crate::{
     decide::Mode, outbox::KeyShape, plan::OnCondition, preset::Preset, settle::OnAmbiguous, verify::Scheme,
 };
 
+pub use kind::{FIFO_RETENTION, Kind};
 pub use report::ConfigErrors;
 pub(crate) use report::suggestion;
 pub use units::show;
@@ -170,6 +172,8 @@ pub struct EffectConfig {
     pub body: BodyConfig,
     /// A template appended to the destination's URL as path segments; its values are percent-encoded.
     pub path: Option<String>,
+    /// A template for the message group of a queue.
+    pub group: Option<String>,
 }
 
 /// An effect's body.
@@ -234,16 +238,19 @@ pub enum Meta {
     OccurredAt,
 }
 
-/// One API to call.
+/// One API, queue, function or bus to call.
 #[derive(Debug, Clone)]
 pub struct DestinationConfig {
     /// Its name.
     pub name: String,
+    /// What it is.
+    pub kind: Kind,
     /// What is known about the API, if it is one of those that are.
     pub preset: Option<&'static Preset>,
-    /// Where: https, or http to a loopback address.
+    /// Where: https, or http to a loopback address. With the kinds of AWS the queue's URL, empty where only the environment
+    /// says it, or the name or ARN of the function or bus.
     pub url: String,
-    /// The method; POST unless said otherwise.
+    /// The method; POST unless said otherwise. With the kinds of AWS the name of the call.
     pub method: String,
     /// The content type of rendered bodies; `application/json` unless said otherwise.
     pub content_type: String,
@@ -304,6 +311,8 @@ pub enum KeyPlace {
     Header(String),
     /// Into the JSON body, at this JSON Pointer.
     Field(String),
+    /// Where the kind of AWS has its place for it: see `message`.
+    Message,
 }
 
 impl DestinationConfig {

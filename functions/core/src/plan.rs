@@ -141,14 +141,15 @@ pub struct Effect {
     pub give_up_after: SignedDuration,
 }
 
-/// A request as it will be sent, without secrets: authentication is added at delivery.
+/// A request as it will be sent, without secrets: authentication is added at delivery. For the kinds of AWS it is a call of
+/// the service: its name, the target, and its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RenderedRequest {
-    /// The HTTP method.
+    /// The HTTP method; `SendMessage`, `Invoke` or `PutEvents` for AWS.
     pub method: String,
-    /// The whole URL.
+    /// The whole URL; for AWS the queue's URL, the function or the bus.
     pub url: String,
-    /// Headers beside authentication, idempotency and content type.
+    /// Headers beside authentication, idempotency and content type; for AWS parameters of the call.
     pub headers: Vec<(String, String)>,
     /// The `Content-Type`; absent with [`EffectBody::Event`], which keeps the event's own.
     pub content_type: Option<String>,

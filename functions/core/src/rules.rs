@@ -4,6 +4,7 @@
 
 mod evaluate;
 pub(crate) mod request;
+mod target;
 mod value;
 
 use std::collections::BTreeMap;
@@ -238,6 +239,12 @@ fn sources<'a>(
                 .path
                 .iter()
                 .map(|path| (format!("{place}.{URL_PATH}"), path.as_str())),
+        );
+        found.extend(
+            effect
+                .group
+                .iter()
+                .map(|group| (format!("{place}.group"), group.as_str())),
         );
     }
     found

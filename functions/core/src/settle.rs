@@ -82,6 +82,12 @@ pub enum Attempt {
         /// The status.
         status: u16,
     },
+    /// Nothing was done, and the fault is the destination's or of the rights to it, not this item's: a queue, function or bus
+    /// that is not there or may not be called.
+    Unusable {
+        /// The error and what to do.
+        detail: String,
+    },
     /// 429: certainly not processed.
     Throttled {
         /// From `Retry-After`.

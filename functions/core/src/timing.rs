@@ -20,3 +20,7 @@ pub const GATEWAY_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 /// A message stays invisible for so many time-outs of the drain function, as Lambda's documentation asks.
 pub const VISIBILITY_FACTOR: u32 = 6;
+
+/// A body outside the table is there for the longest retention of a source and at least this: S3 counts whole days, and the
+/// record that names it must go first.
+pub const BODIES_BEYOND_RETENTION: SignedDuration = SignedDuration::from_hours(48);

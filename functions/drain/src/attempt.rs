@@ -204,6 +204,7 @@ fn outcome(attempt: &Attempt) -> (&'static str, Option<u16>) {
         Attempt::Refused { status, .. } => ("refused", Some(*status)),
         Attempt::Later { status, .. } => ("later", Some(*status)),
         Attempt::Unauthorized { status } => ("unauthorized", Some(*status)),
+        Attempt::Unusable { .. } => ("unusable", None),
         Attempt::Throttled { .. } => ("throttled", Some(429)),
         Attempt::Unreached { .. } => ("unreached", None),
         Attempt::Ambiguous { status, .. } => ("ambiguous", *status),

@@ -27,14 +27,14 @@ pub struct EventBody {
 pub struct Unsendable(pub String);
 
 /// As much of an answer is read, for the record.
-const READ: usize = 4096;
+pub(crate) const READ: usize = 4096;
 /// As much of it is kept, in characters.
 const KEPT: usize = 300;
 /// The longest wait for the body of an answer whose status is known.
-const BODY: Duration = Duration::from_secs(1);
+pub(crate) const BODY: Duration = Duration::from_secs(1);
 /// The same where the body says what the answer means.
-const READ_TO_UNDERSTAND: usize = 64 * 1024;
-const BODY_TO_UNDERSTAND: Duration = Duration::from_secs(5);
+pub(crate) const READ_TO_UNDERSTAND: usize = 64 * 1024;
+pub(crate) const BODY_TO_UNDERSTAND: Duration = Duration::from_secs(5);
 
 impl Destination {
     /// Sends an item once, within `deadline`.
@@ -48,6 +48,9 @@ impl Destination {
         deadline: Duration,
         now: Timestamp,
     ) -> Result<Attempt, Unsendable> {
+        if self.config.kind.is_aws() {
+            return self.call_service(item, event, deadline, now).await;
+        }
         let secret = self.secret();
         if secret.is_none() && self.config.secret.is_some() {
             return Ok(Attempt::Unauthorized { status: 401 });
@@ -99,7 +102,7 @@ impl Destination {
 }
 
 /// One short line, without the secret should the destination repeat it.
-fn shorten(hidden: &[String], text: &[u8]) -> String {
+pub(crate) fn shorten(hidden: &[String], text: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(text).into_owned();
     for form in hidden {
         text = text.replace(form.as_str(), "[secret]");
@@ -109,7 +112,7 @@ fn shorten(hidden: &[String], text: &[u8]) -> String {
     line.trim().to_owned()
 }
 
-async fn read(mut body: Incoming, most: usize, wait: Duration) -> Bytes {
+pub(crate) async fn read(mut body: Incoming, most: usize, wait: Duration) -> Bytes {
     let mut text = BytesMut::new();
     let reading = async {
         while text.len() < most {
@@ -126,7 +129,7 @@ async fn read(mut body: Incoming, most: usize, wait: Duration) -> Bytes {
     text.freeze()
 }
 
-fn ambiguous(detail: String) -> Attempt {
+pub(crate) fn ambiguous(detail: String) -> Attempt {
     Attempt::Ambiguous {
         status: None,
         retry_after: None,
@@ -135,7 +138,7 @@ fn ambiguous(detail: String) -> Attempt {
 }
 
 /// An error with its causes in one line; the cause is what helps ("connection refused").
-fn chain(error: &dyn Error) -> String {
+pub(crate) fn chain(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

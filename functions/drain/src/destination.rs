@@ -3,7 +3,7 @@
 use std::{
     fmt, io,
     sync::{
-        PoisonError, RwLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -16,7 +16,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{client::legacy::Client as LegacyClient, rt::TokioExecutor};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
-    config::{Auth, DestinationConfig, KeyPlace},
+    config::{Auth, DestinationConfig, KeyPlace, Kind},
     outbox::OutboxItem,
     plan::EffectBody,
     preset,
@@ -25,6 +25,7 @@ use oncehook_core::{
     timing::LEASE_BEYOND_CALL,
     verify::sign_standard_webhook,
 };
+use oncehook_edge::Signer;
 
 use crate::{
     deliver::{EventBody, Unsendable},
@@ -69,6 +70,8 @@ pub struct Destination {
     refused: AtomicBool,
     pub(crate) client: Client,
     pub(crate) permits: Permits,
+    /// Signs calls of AWS.
+    pub(crate) signer: Option<Arc<Signer>>,
 }
 
 /// The secret that was given, and whether it can be used.
@@ -97,7 +100,15 @@ impl Destination {
             secret: RwLock::new(given),
             refused: AtomicBool::new(false),
             client,
+            signer: None,
         }
+    }
+
+    /// The same, with what signs calls of AWS: a queue, function or bus cannot be reached without.
+    #[must_use]
+    pub fn signed_by(mut self, signer: Arc<Signer>) -> Self {
+        self.signer = Some(signer);
+        self
     }
 
     /// Takes the secret as it is now.
@@ -183,8 +194,25 @@ impl Destination {
     fn key_field(&self) -> Option<&str> {
         match &self.config.idempotency.as_ref()?.place {
             KeyPlace::Field(field) => Some(field),
-            KeyPlace::Header(_) => None,
+            KeyPlace::Header(_) | KeyPlace::Message => None,
         }
+    }
+
+    /// What was committed for a queue is not sent to an HTTP API, nor the other way round.
+    pub(crate) fn fits(&self, item: &OutboxItem) -> Result<(), Unsendable> {
+        let calls = ["SendMessage", "Invoke", "PutEvents"];
+        let method = item.request.method.as_str();
+        let fits = match self.config.kind {
+            Kind::Http => !calls.contains(&method),
+            _ => method == self.config.method,
+        };
+        if fits {
+            return Ok(());
+        }
+        Err(Unsendable(format!(
+            "it was committed as {method}, and the destination now has kind = \"{}\": resend it with --render",
+            self.config.kind.name()
+        )))
     }
 
     pub(crate) fn request(
@@ -195,6 +223,7 @@ impl Destination {
         now: Timestamp,
     ) -> Result<Request<Full<Bytes>>, Unsendable> {
         let rendered = &item.request;
+        self.fits(item)?;
         let (body, content_type) = match (&rendered.body, event) {
             (EffectBody::Text(text), _) => (Bytes::from(text.clone()), rendered.content_type.clone()),
             (EffectBody::Event, Some(event)) => {

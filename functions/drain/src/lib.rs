@@ -11,6 +11,7 @@ mod dial;
 mod handler;
 mod permits;
 mod retry_after;
+mod service;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -19,7 +20,7 @@ use oncehook_core::{
     clock::Clock,
     config::{Config, DestinationConfig},
 };
-use oncehook_edge::{SecretStore, Why};
+use oncehook_edge::{SecretStore, Signer, Why};
 use oncehook_store::{Ledger, Queue};
 use tokio::time::Instant;
 
@@ -78,6 +79,17 @@ impl Drain {
             queue,
             clock,
         })
+    }
+
+    /// The same, with what signs calls of AWS.
+    #[must_use]
+    pub fn signed_by(mut self, signer: &Arc<Signer>) -> Self {
+        let destinations = std::mem::take(&mut self.destinations);
+        let signed = destinations
+            .into_iter()
+            .map(|(name, destination)| (name, destination.signed_by(Arc::clone(signer))));
+        self.destinations = signed.collect();
+        self
     }
 
     /// Reads the secrets again if it is time, and hands them to the destinations. A destination that refused its

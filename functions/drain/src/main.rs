@@ -1,6 +1,6 @@
 //! Wires the drain function to Lambda.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use aws_lambda_events::event::sqs::SqsEvent;
@@ -23,6 +23,8 @@ async fn main() -> Result<(), Error> {
 async fn start() -> anyhow::Result<Drain> {
     let edge = oncehook_edge::start().await?;
     let secrets = edge.secrets().await;
-    Drain::new(&edge.config, secrets, edge.ledger, edge.queue, edge.clock)
-        .context("the root certificates of this system")
+    let signer = Arc::new(edge.signer());
+    let drain = Drain::new(&edge.config, secrets, edge.ledger, edge.queue, edge.clock)
+        .context("the root certificates of this system")?;
+    Ok(drain.signed_by(&signer))
 }

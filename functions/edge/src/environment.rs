@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, fmt};
 
 use anyhow::{Context, anyhow};
-use oncehook_core::config::Config;
+use oncehook_core::config::{Config, DestinationConfig};
 
 /// A way to look up variables: the process's own, or a set given by a command or a test.
 pub struct Environment(Box<Lookup>);
@@ -57,18 +57,23 @@ impl Environment {
             .collect()
     }
 
-    /// Replaces the URL of each destination that has an `ONCEHOOK_URL_{NAME}`.
+    /// Takes the URL of each HTTP destination that has an `ONCEHOOK_URL_{NAME}`, and the queue, function or bus of each other
+    /// that has an `ONCEHOOK_TARGET_{NAME}`.
     ///
     /// # Errors
-    /// When such a URL is not one that a destination may have.
-    pub fn override_urls(&self, config: &mut Config) -> anyhow::Result<()> {
-        let names: Vec<String> = config.destinations.keys().cloned().collect();
-        for name in names {
-            let variable = variable("URL", &name);
-            if let Some(url) = self.get(&variable) {
-                config
-                    .override_url(&name, &url)
-                    .map_err(|why| anyhow!(why))
+    /// When such a value is not one that the destination may have.
+    pub fn override_targets(&self, config: &mut Config) -> anyhow::Result<()> {
+        let destinations = config.destinations.values();
+        let names: Vec<(String, String)> = destinations
+            .map(|destination| (destination.name.clone(), target_variable(destination)))
+            .collect();
+        for (name, variable) in names {
+            if let Some(value) = self.get(&variable).filter(|value| !value.trim().is_empty()) {
+                let set = match variable.starts_with("ONCEHOOK_URL_") {
+                    true => config.override_url(&name, &value),
+                    false => config.override_target(&name, value.trim()),
+                };
+                set.map_err(|why| anyhow!(why))
                     .with_context(|| format!("the environment variable {variable}"))?;
             }
         }
@@ -76,16 +81,32 @@ impl Environment {
     }
 }
 
-/// Variables among these that would replace the URL of a destination that is not there: a mistyped name, mostly.
-pub fn unknown_urls(config: &Config, variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
-    let known: Vec<String> = config
-        .destinations
-        .keys()
-        .map(|name| variable("URL", name))
-        .collect();
+/// The variable that says where a destination is.
+#[must_use]
+pub fn target_variable(destination: &DestinationConfig) -> String {
+    let kind = if destination.kind.is_aws() {
+        "TARGET"
+    } else {
+        "URL"
+    };
+    variable(kind, &destination.name)
+}
+
+/// Variables among these that would say where a destination is that is not there, or is of another kind: a mistyped
+/// name, mostly.
+pub fn unknown_targets(
+    config: &Config,
+    variables: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<String> {
+    let known: Vec<String> = config.destinations.values().map(target_variable).collect();
     variables
         .filter_map(|(name, _)| name.into_string().ok())
-        .filter(|name| name.starts_with("ONCEHOOK_URL_") && !known.contains(name))
+        .filter(|name| {
+            ["ONCEHOOK_URL_", "ONCEHOOK_TARGET_"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        })
+        .filter(|name| !known.contains(name))
         .collect()
 }
 
@@ -94,13 +115,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_for_a_destination_that_is_not_there_is_found() {
+    fn a_target_for_a_destination_that_is_not_there_is_found() {
         let text = "[source.s]\nscheme = \"stripe\"\nsecret = \"s\"\n[destination.my-app]\nurl = \"https://a.example\"\n";
         let config = Config::parse(text, "oncehook.toml").unwrap();
         let set = ["ONCEHOOK_URL_MY_APP", "ONCEHOOK_URL_MYAPP", "ONCEHOOK_LOG"];
         let variables = set
             .iter()
             .map(|name| (OsString::from(name), OsString::from("https://b.example")));
-        assert_eq!(unknown_urls(&config, variables), ["ONCEHOOK_URL_MYAPP"]);
+        assert_eq!(unknown_targets(&config, variables), ["ONCEHOOK_URL_MYAPP"]);
+        let text = format!("{text}[destination.jobs]\nkind = \"sqs\"\n");
+        let config = Config::parse(&text, "oncehook.toml").unwrap();
+        let set = [
+            "ONCEHOOK_TARGET_JOBS",
+            "ONCEHOOK_URL_JOBS",
+            "ONCEHOOK_TARGET_MY_APP",
+        ];
+        let variables = set.iter().map(|name| (OsString::from(name), OsString::from("x")));
+        assert_eq!(
+            unknown_targets(&config, variables),
+            ["ONCEHOOK_URL_JOBS", "ONCEHOOK_TARGET_MY_APP"]
+        );
     }
 }

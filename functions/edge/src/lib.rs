@@ -6,6 +6,7 @@
     reason = "this is the edge: the one place that reads the clock and the environment"
 )]
 
+mod bucket;
 mod clients;
 mod environment;
 pub mod metrics;
@@ -22,8 +23,9 @@ use jiff::Timestamp;
 use oncehook_core::{clock::Clock, config::Config};
 use oncehook_store::{Ledger, Queue};
 
+pub use bucket::{BODIES, Bucket};
 pub use clients::{aws, local_dynamodb, local_sqs, local_ssm};
-pub use environment::{Environment, unknown_urls, variable};
+pub use environment::{Environment, target_variable, unknown_targets, variable};
 pub use provider_keys::ProviderKeys;
 pub use secrets::{Malformed, Secrets};
 pub use signer::{SignError, Signer, Unsigned};
@@ -32,7 +34,7 @@ pub use store::{SecretStore, Why};
 /// Everything a function starts with.
 #[derive(Debug)]
 pub struct Edge {
-    /// oncehook.toml as embedded at build, its URLs overridden where the environment says so.
+    /// oncehook.toml as embedded at build, URLs and targets as the environment says.
     pub config: Config,
     /// The table.
     pub ledger: Ledger,
@@ -49,6 +51,12 @@ pub struct Edge {
 pub const SECRETS_PARAMETER: &str = "ONCEHOOK_SECRETS_PARAMETER";
 
 impl Edge {
+    /// Signs what is sent to services of AWS that have no client here.
+    #[must_use]
+    pub fn signer(&self) -> Signer {
+        Signer::new(&self.aws, &self.environment)
+    }
+
     /// Reads the secrets, for a function that needs them. Succeeds without any: what needs one says so.
     pub async fn secrets(&self) -> Arc<SecretStore> {
         let parameter = self.environment.get(SECRETS_PARAMETER);
@@ -80,7 +88,7 @@ pub async fn start() -> anyhow::Result<Edge> {
     let environment = Environment::process();
     start_logs(&environment);
     let config = embedded(&environment)?;
-    for variable in unknown_urls(&config, std::env::vars_os()) {
+    for variable in unknown_targets(&config, std::env::vars_os()) {
         tracing::warn!(%variable, "no destination of oncehook.toml has this name");
     }
     let aws = aws().await;
@@ -88,7 +96,11 @@ pub async fn start() -> anyhow::Result<Edge> {
     let url = environment.require("ONCEHOOK_QUEUE_URL", "the URL of the queue of wake-ups")?;
     let dynamodb = aws_sdk_dynamodb::Client::new(&aws);
     let client = aws_sdk_sqs::Client::new(&aws);
-    let ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
+    let mut ledger = Ledger::new(dynamodb, table, environment.tables(&config), config.shards);
+    if let Some(name) = environment.get(BODIES).filter(|name| !name.trim().is_empty()) {
+        let signer = Signer::new(&aws, &environment);
+        ledger = ledger.with_bodies(Arc::new(Bucket::new(signer, name)));
+    }
     let queue = Queue::Sqs { client, url };
     Ok(Edge {
         config,
@@ -103,11 +115,11 @@ pub async fn start() -> anyhow::Result<Edge> {
 /// The configuration embedded at build.
 ///
 /// # Errors
-/// When an override in the environment is not a URL that a destination may have.
+/// When the environment names a URL, queue, function or bus that a destination cannot have.
 pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
     let mut config = Config::parse(include_str!(env!("ONCEHOOK_EMBEDDED")), "oncehook.toml")
         .context("the embedded oncehook.toml")?;
-    environment.override_urls(&mut config)?;
+    environment.override_targets(&mut config)?;
     Ok(config)
 }
 

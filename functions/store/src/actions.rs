@@ -14,6 +14,7 @@ use crate::{
     attr::{self, Item},
     commit::Keep,
     keys::{self, OutboxKey, VERSION},
+    large,
     ledger::Ledger,
     queue::Wakeup,
     record::{Outcome, RuleResult},
@@ -59,6 +60,8 @@ pub(crate) struct Stored<'a> {
     pub(crate) reason: Option<&'a str>,
     pub(crate) rules: &'a [RuleResult],
     pub(crate) response: Option<&'a str>,
+    /// The attributes that hold the body, or say where it is.
+    pub(crate) body: &'a Item,
     /// The event is stored already: this replaces it.
     pub(crate) again: Option<&'a Again<'a>>,
 }
@@ -190,6 +193,10 @@ impl Ledger {
                 attr::millis(now + keep.keys_for.min(keep.retention)),
             ),
             ("split_body", AttributeValue::Bool(keep.keys_for > keep.retention)),
+            (
+                large::FLAG,
+                AttributeValue::Bool(stored.body.contains_key(large::PLACE)),
+            ),
             (
                 "work",
                 attr::s(keys::open_work(

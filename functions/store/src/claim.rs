@@ -13,6 +13,7 @@ use crate::{
     attr::{self, Item},
     error::StoreError,
     keys::{self, OutboxKey, VERSION},
+    large::Holds,
     ledger::Ledger,
 };
 
@@ -42,7 +43,7 @@ pub struct Lease {
     pub first_send: bool,
     pub(crate) id: String,
     pub(crate) generation: u32,
-    pub(crate) split_body: bool,
+    pub(crate) holds: Holds,
 }
 
 impl Ledger {
@@ -130,7 +131,7 @@ impl Ledger {
             until,
             first_send: attr::text(item, "maybe_sent_by").as_deref() == Some(id),
             generation: outbox.as_ref().map_or(0, |outbox| outbox.generation),
-            split_body: attr::flag(item, "split_body"),
+            holds: Holds::of(item),
             id: id.to_owned(),
         };
         match outbox {
@@ -157,7 +158,7 @@ impl Ledger {
             .expression_attribute_values(":work", attr::s(keys::list_work("parked", &destination)))
             .expression_attribute_values(":now", attr::millis(now))
             .expression_attribute_values(":lease", attr::s(&lease.id));
-        self.write_and_keep(&lease.key, lease.split_body, build(park.build()))
+        self.write_and_keep(&lease.key, lease.holds, build(park.build()))
             .await?;
         tracing::error!(item = %lease.key, "parked: the stored item cannot be read");
         Ok(Claim::Settled)

@@ -12,8 +12,10 @@ use uuid::Uuid;
 
 use crate::{
     actions::{Action, Place, Stored},
-    answer, attr,
+    answer,
+    attr::{self, Item},
     error::CommitError,
+    large::Placing,
     ledger::Ledger,
     queue::Wakeup,
     reasons::Verdict,
@@ -78,13 +80,35 @@ impl Ledger {
         commit: Commit<'_>,
         again: Option<&Again<'_>>,
     ) -> Result<Committed, CommitError> {
+        let mut placing = Placing::new(self, commit.event, again)?;
+        if placing.is_large()
+            && again.is_none()
+            && let Some(stored) = placing
+                .duplicate(commit.event, commit.decision, commit.deadline)
+                .await?
+        {
+            return Ok(Committed::Duplicate(stored));
+        }
+        let committed = self.commit_with(&commit, again, &mut placing).await;
+        placing.tidy(&committed).await;
+        committed
+    }
+
+    async fn commit_with(
+        &self,
+        commit: &Commit<'_>,
+        again: Option<&Again<'_>>,
+        placing: &mut Placing<'_>,
+    ) -> Result<Committed, CommitError> {
         let commit_id = Uuid::new_v4().to_string();
         let nothing = Plan::default();
         let (plan, mut attempt) = first_attempt(commit.decision, &nothing);
         let mut tries: u32 = 0;
         loop {
             tries += 1;
-            let (places, writes, mut record) = self.build(&commit, again, &commit_id, plan, &attempt)?;
+            let kept = matches!(attempt.outcome, Outcome::Failed | Outcome::Held);
+            let body = placing.item(kept, commit.deadline).await?;
+            let (places, writes, mut record) = self.build(commit, again, &commit_id, plan, &attempt, &body);
             let verdict = match tokio::time::timeout_at(commit.deadline, self.write(&places, writes)).await {
                 Ok(None) => return Ok(Committed::New(record)),
                 Ok(Some(verdict)) => verdict,
@@ -132,7 +156,8 @@ impl Ledger {
         commit_id: &str,
         plan: &Plan,
         attempt: &Attempt,
-    ) -> Result<(Vec<Place>, Vec<TransactWriteItem>, Record), CommitError> {
+        body: &Item,
+    ) -> (Vec<Place>, Vec<TransactWriteItem>, Record) {
         let alone = attempt.reason.is_some() || attempt.outcome == Outcome::Observed;
         let rules: Vec<RuleResult> = match (commit.decision, alone) {
             (Decision::Observe(names), _) => {
@@ -163,9 +188,10 @@ impl Ledger {
             reason: attempt.reason.as_deref(),
             rules: &rules,
             response: response.as_deref(),
+            body,
             again,
         };
-        let mut actions = self.event_actions(&stored)?;
+        let mut actions = self.event_actions(&stored);
         let mut wakeups: Vec<Wakeup> = Vec::new();
         let released = again.is_some_and(|again| again.release);
         // An event that failed has used its token as well. One that is held or observed takes nobody's.
@@ -202,7 +228,7 @@ impl Ledger {
             received_at: again.map_or(Some(commit.now), |again| again.stored.record.received_at),
             wakeups,
         };
-        Ok((places, writes, record))
+        (places, writes, record)
     }
 
     /// Sends one try; `None` if it was taken. A lone Put costs half the units of a transaction.

@@ -3,15 +3,13 @@
 //! Pure: builds, sends nothing.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use sha2::{Digest, Sha256};
 
 use crate::{
     actions::{Action, Place, Stored, put},
     acts,
     attr::{self, Item},
-    body,
-    error::CommitError,
     keys::{self, BODY_SK, EVENT_SK, VERSION},
+    large::digest,
     ledger::Ledger,
     record::{Outcome, store_rules},
     replay::Again,
@@ -19,7 +17,7 @@ use crate::{
 
 impl Ledger {
     /// The event's record, and its body where that is kept for a shorter time.
-    pub(crate) fn event_actions(&self, stored: &Stored<'_>) -> Result<Vec<Action>, CommitError> {
+    pub(crate) fn event_actions(&self, stored: &Stored<'_>) -> Vec<Action> {
         let Stored {
             event,
             keep,
@@ -31,7 +29,7 @@ impl Ledger {
         let resolved = !matches!(outcome, Outcome::Failed | Outcome::Held);
         let split = resolved && keep.keys_for > keep.retention;
         let mut record = record_item(stored, &pk);
-        let mut body = body::store(&event.body)?;
+        let mut body = stored.body.clone();
         let mut actions = Vec::new();
         if resolved {
             record.insert(
@@ -83,12 +81,12 @@ impl Ledger {
                 write: put(record),
             },
         );
-        Ok(actions)
+        actions
     }
 
     /// The guard of the body, for schemes whose signature does not cover the id.
     pub(crate) fn body_guard(&self, stored: &Stored<'_>) -> Action {
-        let pk = keys::body_guard_pk(stored.event, &sha256(&stored.event.body));
+        let pk = keys::body_guard_pk(stored.event, &digest(&stored.event.body));
         let own = attr::s(keys::event_pk(stored.event));
         let guard = self
             .put(attr::item([
@@ -113,7 +111,7 @@ impl Ledger {
     /// The guard of a token that serves for one event with one body.
     pub(crate) fn token_guard(&self, stored: &Stored<'_>, token: &str) -> Action {
         let own = attr::s(keys::event_pk(stored.event));
-        let body = attr::s(sha256(&stored.event.body));
+        let body = attr::s(digest(&stored.event.body));
         let guard = self
             .put(attr::item([
                 ("pk", attr::s(keys::token_guard_pk(stored.event, token))),
@@ -158,7 +156,7 @@ fn record_item(stored: &Stored<'_>, pk: &str) -> Item {
         ("received_at", attr::millis(now)),
         ("outcome", attr::s(outcome.as_str())),
         ("commit_id", attr::s(commit_id)),
-        ("body_sha256", attr::s(sha256(&event.body))),
+        ("body_sha256", attr::s(digest(&event.body))),
         ("id_signed", AttributeValue::Bool(event.id_signed)),
         ("rules", store_rules(stored.rules)),
     ]);
@@ -183,8 +181,4 @@ fn record_item(stored: &Stored<'_>, pk: &str) -> Item {
         }
     }
     item
-}
-
-fn sha256(body: &[u8]) -> String {
-    hex::encode(Sha256::digest(body))
 }

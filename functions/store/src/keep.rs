@@ -15,6 +15,7 @@ use crate::{
     attr::{self, Item},
     error::{self, StoreError},
     keys::{BODY_SK, EVENT_SK, OutboxKey, VERSION},
+    large::{self, Holds, PLACE},
     ledger::Ledger,
     settle::Settling,
     work::Due,
@@ -22,6 +23,20 @@ use crate::{
 
 /// A kept event that is let go after its expiry is still there for so long, for people who look.
 pub(crate) const LEFT: SignedDuration = SignedDuration::from_hours(24);
+/// How often a body is copied again that others move at the same time.
+const MOVES: usize = 5;
+
+/// A body's name, and the one that it is to have.
+pub(crate) struct Moved {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+impl Moved {
+    fn is_new(&self) -> bool {
+        self.from != self.to
+    }
+}
 
 impl Ledger {
     /// Keeps the event of an open item that has been due for long, whatever holds the item up: a pause without end, a
@@ -62,33 +77,100 @@ impl Ledger {
             .expression_attribute_values(":since", attr::millis(due.since))
             .expression_attribute_values(":waited", attr::n(waited));
         let kept = self
-            .write_and_keep(key, attr::flag(&item, "split_body"), build(touch.build()))
+            .write_and_keep(key, Holds::of(&item), build(touch.build()))
             .await?;
         Ok(kept == Settling::Written)
     }
 
-    /// Writes an item and takes the expiry off its event and body, in one transaction.
+    /// Writes an item and takes the expiry off its event and body, in one transaction. A body outside the table is copied
+    /// first to where it does not expire, and the copy named in the same transaction.
     pub(crate) async fn write_and_keep(
         &self,
         key: &OutboxKey,
-        split_body: bool,
+        holds: Holds,
         update: Update,
     ) -> Result<Settling, StoreError> {
+        for _ in 0..MOVES {
+            let moved = if holds.large_body {
+                self.kept_copy(key, holds).await?
+            } else {
+                None
+            };
+            let written = self
+                .try_write_and_keep(key, holds, update.clone(), moved.as_ref())
+                .await?;
+            if let Some(moved) = moved.filter(|moved| moved.is_new() && written != Some(Settling::Written)) {
+                self.release(&moved.to).await;
+            }
+            if let Some(settling) = written {
+                return Ok(settling);
+            }
+        }
+        Err(StoreError::Busy {
+            action: "settle",
+            detail: "the body of the event is being moved by others".to_owned(),
+        })
+    }
+
+    /// A copy of the event's body that does not expire, not yet named; what is named already if it does not.
+    async fn kept_copy(&self, key: &OutboxKey, holds: Holds) -> Result<Option<Moved>, StoreError> {
+        let sk = if holds.split_body { BODY_SK } else { EVENT_SK };
+        let holder = self.get(&key.pk, sk, "settle").await?;
+        let Some(from) = holder.as_ref().and_then(|holder| attr::text(holder, PLACE)) else {
+            return Ok(None);
+        };
+        if large::is_kept(&from) {
+            return Ok(Some(Moved {
+                to: from.clone(),
+                from,
+            }));
+        }
+        self.moved(from, true).await
+    }
+
+    /// A copy under another name; none if there is nothing to copy.
+    pub(crate) async fn moved(&self, from: String, kept: bool) -> Result<Option<Moved>, StoreError> {
+        let to = large::name(kept, large::digest_of(&from));
+        let copied = self.bodies("settle")?.copy(&from, &to).await;
+        if copied.map_err(|error| large::of_store("settle", &error))? {
+            return Ok(Some(Moved { from, to }));
+        }
+        tracing::error!(name = from, "the body of an event is gone before the event");
+        Ok(None)
+    }
+
+    /// None if the body has another name by now.
+    async fn try_write_and_keep(
+        &self,
+        key: &OutboxKey,
+        holds: Holds,
+        update: Update,
+        moved: Option<&Moved>,
+    ) -> Result<Option<Settling>, StoreError> {
+        let holder = if holds.split_body { BODY_SK } else { EVENT_SK };
         let keep = |sk: &str| {
             let update = Update::builder()
                 .table_name(&self.table)
                 .key("pk", attr::s(&key.pk))
                 .key("sk", attr::s(sk))
-                .update_expression("REMOVE expires_at ADD keeps :one")
-                .condition_expression("attribute_exists(pk)")
                 .expression_attribute_values(":one", attr::n(1));
+            let update = match moved.filter(|_| sk == holder) {
+                Some(moved) => update
+                    .update_expression("SET body_at = :to REMOVE expires_at ADD keeps :one")
+                    .condition_expression("attribute_exists(pk) AND body_at = :from")
+                    .expression_attribute_values(":from", attr::s(&moved.from))
+                    .expression_attribute_values(":to", attr::s(&moved.to)),
+                None => update
+                    .update_expression("REMOVE expires_at ADD keeps :one")
+                    .condition_expression("attribute_exists(pk)"),
+            };
             TransactWriteItem::builder().update(build(update.build())).build()
         };
         let mut writes = vec![
             TransactWriteItem::builder().update(update).build(),
             keep(EVENT_SK),
         ];
-        if split_body {
+        if holds.split_body {
             writes.push(keep(BODY_SK));
         }
         loop {
@@ -99,7 +181,7 @@ impl Ledger {
                 .send()
                 .await;
             let Err(error) = sent else {
-                return Ok(Settling::Written);
+                return Ok(Some(Settling::Written));
             };
             let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
                 error.as_service_error()
@@ -112,7 +194,9 @@ impl Ledger {
                 .map(|reason| reason.code() == Some("ConditionalCheckFailed"))
                 .collect();
             match failed.first() {
-                Some(true) => return Ok(Settling::LeaseLost),
+                Some(true) => return Ok(Some(Settling::LeaseLost)),
+                // Moved, or gone: look again.
+                Some(false) if failed.contains(&true) && moved.is_some() => return Ok(None),
                 // The event or its body is gone already: the item alone is written.
                 Some(false) if failed.contains(&true) => {
                     let mut position = 0;
@@ -165,14 +249,23 @@ impl Ledger {
                 _ => continue,
             };
             let at = expiry.max((now + LEFT).as_second());
-            self.expire(item, at).await?;
+            // Where it expires again, counted from now.
+            let moved = match attr::text(item, PLACE).filter(|name| large::is_kept(name)) {
+                Some(from) => self.moved(from, false).await?,
+                None => None,
+            };
+            if self.expire(item, at, moved.as_ref()).await?
+                && let Some(moved) = moved
+            {
+                self.release(&moved.from).await;
+            }
         }
         Ok(())
     }
 
     /// Gives an event or body its expiry back, unless somebody has taken it off since it was read: then an item is open
-    /// once more, and its settlement will see to it.
-    async fn expire(&self, item: &Item, at: i64) -> Result<(), StoreError> {
+    /// once more, and its settlement will see to it. Whether it was done.
+    async fn expire(&self, item: &Item, at: i64, moved: Option<&Moved>) -> Result<bool, StoreError> {
         let mut values = attr::item([(":at", attr::n(at))]);
         let unchanged = match item.get("keeps") {
             Some(keeps) => {
@@ -181,15 +274,24 @@ impl Ledger {
             }
             None => "attribute_exists(pk) AND attribute_not_exists(keeps)",
         };
+        let (set, condition) = match moved {
+            Some(Moved { from, to }) => {
+                values.insert(":from".to_owned(), attr::s(from));
+                values.insert(":to".to_owned(), attr::s(to));
+                (
+                    "SET expires_at = :at, body_at = :to",
+                    format!("{unchanged} AND body_at = :from"),
+                )
+            }
+            None => ("SET expires_at = :at", unchanged.to_owned()),
+        };
         let update = Update::builder()
             .table_name(&self.table)
             .set_key(Some(key_of(item)))
-            .update_expression("SET expires_at = :at")
-            .condition_expression(unchanged)
+            .update_expression(set)
+            .condition_expression(condition)
             .set_expression_attribute_values(Some(values));
-        self.update_alone(build(update.build()), "let go")
-            .await
-            .map(|_| ())
+        self.update_alone(build(update.build()), "let go").await
     }
 
     /// Changes an item that must still be there.

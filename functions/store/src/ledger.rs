@@ -1,6 +1,8 @@
 //! The handle on Oncehook's table and on the user's own tables that rules write.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::large::Bodies;
 
 /// Everything that is stored. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -9,6 +11,8 @@ pub struct Ledger {
     pub(crate) table: String,
     pub(crate) tables: BTreeMap<String, String>,
     pub(crate) shards: u32,
+    /// Where bodies lie that are too large for the table.
+    pub(crate) bodies: Option<Arc<dyn Bodies>>,
 }
 
 impl Ledger {
@@ -28,6 +32,7 @@ impl Ledger {
             table,
             tables,
             shards,
+            bodies: None,
         }
     }
 

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use crate::{
     attr::{self, Item},
-    body,
     error::StoreError,
     keys::{self, BODY_SK, EVENT_SK, WORK_INDEX},
     ledger::Ledger,
@@ -88,11 +87,11 @@ impl Ledger {
     ) -> Result<Page<EventView>, StoreError> {
         let (keys, next) = self.listed(list, until, from).await?;
         let items = self.read_all(keys).await?;
-        let view = |item: &Item| event_view(item, body::load(item));
-        Ok(Page {
-            items: items.iter().filter_map(view).collect(),
-            next,
-        })
+        let mut events = Vec::with_capacity(items.len());
+        for item in &items {
+            events.extend(event_view(item, self.body_of(item).await?));
+        }
+        Ok(Page { items: events, next })
     }
 
     /// One event without its outbox.
@@ -103,13 +102,10 @@ impl Ledger {
         let Some(event) = self.get(pk, EVENT_SK, "event").await? else {
             return Ok(None);
         };
-        let body = match body::load(&event) {
-            Some(body) => Some(body),
-            None => {
-                let split = self.get(pk, BODY_SK, "event").await?;
-                split.as_ref().and_then(body::load)
-            }
-        };
+        let mut body = self.body_of(&event).await?;
+        if let (None, Some(split)) = (&body, self.get(pk, BODY_SK, "event").await?) {
+            body = self.body_of(&split).await?;
+        }
         Ok(event_view(&event, body))
     }
 

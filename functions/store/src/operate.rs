@@ -18,6 +18,7 @@ use crate::{
     error::StoreError,
     keep::LEFT,
     keys::{self, OutboxKey},
+    large::Holds,
     ledger::Ledger,
     queue::Wakeup,
     read::{OutboxView, outbox_view},
@@ -190,9 +191,9 @@ impl Ledger {
             .extend(["reason", "last_status", "done_at", "expires_at"]);
         let update = writing.build(&self.table, item, now);
         // The event stays until the item is done once more.
-        let split_body = attr::flag(&item.raw, "split_body");
+        let holds = Holds::of(&item.raw);
         self.act(item, act, async || {
-            let written = self.write_and_keep(&item.key, split_body, update.clone()).await?;
+            let written = self.write_and_keep(&item.key, holds, update.clone()).await?;
             Ok(written == Settling::Written)
         })
         .await

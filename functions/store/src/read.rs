@@ -11,9 +11,10 @@ use serde_json::Value;
 use crate::{
     acts::{self, Act},
     attr::{self, Item},
-    body, claim,
+    claim,
     error::StoreError,
     keys::{BODY_SK, EVENT_SK, OutboxKey},
+    large,
     ledger::Ledger,
     operate::StoredItem,
     record::Record,
@@ -54,6 +55,8 @@ pub struct EventView {
     pub listed: bool,
     pub(crate) commit_id: String,
     pub(crate) defect: bool,
+    /// Where its body lies outside the table, if the record itself says so.
+    pub(crate) body_at: Option<String>,
 }
 
 /// An outbox item as stored.
@@ -103,7 +106,8 @@ impl Ledger {
             .iter()
             .find(|item| is(item, EVENT_SK))
             .and_then(|event| attr::text(event, "content_type"));
-        Ok(items.iter().find_map(body::load).map(|body| (body, content_type)))
+        let body = self.body_in(&items).await?;
+        Ok(body.map(|body| (body, content_type)))
     }
 
     /// One event with its outbox items, by its partition key.
@@ -112,7 +116,7 @@ impl Ledger {
     /// When the database is busy or refuses.
     pub async fn event(&self, pk: &str) -> Result<Option<(EventView, Vec<OutboxView>)>, StoreError> {
         let items = self.partition(pk).await?;
-        let body = items.iter().find_map(body::load);
+        let body = self.body_in(&items).await?;
         let event = items
             .iter()
             .find(|item| is(item, EVENT_SK))
@@ -131,22 +135,19 @@ impl Ledger {
             let same = |name: &str, want: &Option<String>| want.is_none() || attr::text(item, name) == *want;
             same("source", &filter.source) && same("event_id", &filter.id)
         };
-        let bodies: BTreeMap<String, Vec<u8>> = items
+        let split: BTreeMap<String, &Item> = items
             .iter()
             .filter(|item| is(item, BODY_SK))
-            .filter_map(|item| Some((attr::text(item, "pk")?, body::load(item)?)))
+            .filter_map(|item| Some((attr::text(item, "pk")?, item)))
             .collect();
-        let mut events: Vec<EventView> = items
-            .iter()
-            .filter(|item| is(item, EVENT_SK))
-            .filter(wanted)
-            .filter_map(|item| {
-                event_view(
-                    item,
-                    body::load(item).or_else(|| bodies.get(&attr::text(item, "pk")?).cloned()),
-                )
-            })
-            .collect();
+        let mut events: Vec<EventView> = Vec::new();
+        for item in items.iter().filter(|item| is(item, EVENT_SK)).filter(wanted) {
+            let mut body = self.body_of(item).await?;
+            if let (None, Some(split)) = (&body, attr::text(item, "pk").and_then(|pk| split.get(&pk))) {
+                body = self.body_of(split).await?;
+            }
+            events.extend(event_view(item, body));
+        }
         events.sort_by_key(|event| std::cmp::Reverse(event.record.received_at));
         let mut outbox: Vec<OutboxView> = items.iter().filter(wanted).filter_map(outbox_view).collect();
         outbox.sort_by_key(|view| view.item.created_at);
@@ -177,6 +178,16 @@ impl Ledger {
             .into_iter()
             .map(|row| json(&AttributeValue::M(row)))
             .collect())
+    }
+
+    /// The body that one of the items of an event holds or names.
+    async fn body_in(&self, items: &[Item]) -> Result<Option<Vec<u8>>, StoreError> {
+        for item in items {
+            if let Some(body) = self.body_of(item).await? {
+                return Ok(Some(body));
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) async fn partition(&self, pk: &str) -> Result<Vec<Item>, StoreError> {
@@ -231,6 +242,7 @@ pub(crate) fn event_view(item: &Item, body: Option<Vec<u8>>) -> Option<EventView
         listed: item.contains_key("work"),
         commit_id: attr::text(item, "commit_id").unwrap_or_default(),
         defect: attr::flag(item, "defect"),
+        body_at: attr::text(item, large::PLACE),
     })
 }
 

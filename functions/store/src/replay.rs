@@ -15,6 +15,7 @@ use crate::{
     error::{CommitError, StoreError},
     keep::LEFT,
     keys::{EVENT_SK, VERSION},
+    large::{self, as_commit},
     ledger::Ledger,
     read::EventView,
     record::{Outcome, Record},
@@ -152,18 +153,40 @@ impl Ledger {
         let outcome = stored.record.outcome;
         let act = Act::new("discard", actor, outcome.as_str(), None, now);
         let expires_at = (now + keep.keys_for).max(now + LEFT).as_second();
-        let update = Update::builder()
+        // Where it expires, counted from now.
+        let moved = match stored.body_at.clone().filter(|name| large::is_kept(name)) {
+            Some(from) => self.moved(from, false).await?,
+            None => None,
+        };
+        let (set, same) = match &moved {
+            Some(_) => (", body_at = :to", " AND body_at = :from"),
+            None => ("", ""),
+        };
+        let mut update = Update::builder()
             .table_name(&self.table)
             .key("pk", attr::s(&stored.pk))
             .key("sk", attr::s(EVENT_SK))
-            .update_expression("SET acts = :acts, expires_at = :expires REMOVE #work, work_at")
-            .condition_expression("commit_id = :seen AND v <= :v AND attribute_exists(#work)")
+            .update_expression(format!(
+                "SET acts = :acts, expires_at = :expires{set} REMOVE #work, work_at"
+            ))
+            .condition_expression(format!(
+                "commit_id = :seen AND v <= :v AND attribute_exists(#work){same}"
+            ))
             .expression_attribute_names("#work", "work")
             .expression_attribute_values(":acts", acts::with(&stored.acts, &act))
             .expression_attribute_values(":expires", attr::n(expires_at))
             .expression_attribute_values(":seen", attr::s(&stored.commit_id))
             .expression_attribute_values(":v", attr::n(VERSION));
-        self.update_alone(build(update.build()), "act").await
+        if let Some(moved) = &moved {
+            update = update
+                .expression_attribute_values(":from", attr::s(&moved.from))
+                .expression_attribute_values(":to", attr::s(&moved.to));
+        }
+        let written = self.update_alone(build(update.build()), "act").await?;
+        if let Some(moved) = moved.filter(|_| written) {
+            self.release(&moved.from).await;
+        }
+        Ok(written)
     }
 
     /// Notes on an event why it stays; the reason of a failed one is renewed.
@@ -192,12 +215,5 @@ impl Ledger {
             }
             Err(error) => Err(as_commit(error)),
         }
-    }
-}
-
-fn as_commit(error: StoreError) -> CommitError {
-    match error {
-        StoreError::Busy { detail, .. } => CommitError::Busy { attempts: 1, detail },
-        StoreError::Broken { detail, .. } => CommitError::Broken(detail),
     }
 }

@@ -53,7 +53,7 @@ impl Ledger {
     ) -> Result<Settling, StoreError> {
         let update = self.settlement(lease, item, settled, now);
         if outlives(item, &settled.settlement) {
-            return self.write_and_keep(&lease.key, lease.split_body, update).await;
+            return self.write_and_keep(&lease.key, lease.holds, update).await;
         }
         if !self.update_alone(update, "settle").await? {
             return Ok(Settling::LeaseLost);

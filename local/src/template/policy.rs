@@ -50,6 +50,25 @@ impl Statement {
     }
 }
 
+impl Statement {
+    /// Whether it speaks of what has one of these names in this service: names that AWS knows, or references.
+    #[must_use]
+    pub fn reaches(&self, service: &str, names: &[String]) -> bool {
+        self.resources.iter().any(|resource| {
+            let plain = resource.replace("${AWS::", "${AWS.").replace(".Arn}", "}");
+            let parts: Vec<&str> = plain.splitn(6, ':').collect();
+            let name = match parts[..] {
+                ["arn", _, found, _, _, name] if matches(found, service) => name,
+                ["arn", ..] => return false,
+                _ => plain.as_str(),
+            };
+            let name = name.strip_prefix("function:").unwrap_or(name);
+            let name = name.strip_prefix("event-bus/").unwrap_or(name);
+            names.iter().any(|known| matches(name, known))
+        })
+    }
+}
+
 /// Whether a pattern with `*` and `?` covers a text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.chars().next() {

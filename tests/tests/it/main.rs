@@ -1,6 +1,7 @@
 //! The whole of Oncehook, tested as its users know it.
 
 mod batches;
+mod bucket;
 mod crashes;
 mod fixtures;
 mod guarantees;
@@ -9,6 +10,7 @@ mod metrics;
 mod races;
 mod replies;
 mod rie;
+mod services;
 mod sources;
 mod sqs;
 mod template;

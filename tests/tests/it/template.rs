@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as tests do")]
 
+mod bodies;
 mod functions;
 mod table;
 mod timeouts;
@@ -49,6 +50,7 @@ impl Code {
         let mut found = Vec::new();
         table::compare(&template, &self.table, &mut found);
         functions::compare(&template, &mut found);
+        bodies::compare(&template, &mut found);
         timeouts::compare(text, &self.timeouts, &mut found);
         watching::compare(&template, &mut found);
         found
@@ -137,6 +139,14 @@ async fn a_change_of_the_template_alone_is_noticed() {
         (
             "        ONCEHOOK_QUEUE_URL: !Ref Queue\n",
             "        ONCEHOOK_QUEUE_URL: !Ref DeadLetters\n",
+        ),
+        ("        ONCEHOOK_BODIES: !Ref Bodies\n", ""),
+        // Large bodies.
+        ("            Prefix: kept/\n", "            Prefix: bodies/\n"),
+        ("            Prefix: bodies/\n", "            Prefix: body/\n"),
+        (
+            "{ Key: released, Value: \"yes\" }",
+            "{ Key: released, Value: \"no\" }",
         ),
         (
             "        ONCEHOOK_LOG: !Ref LogLevel\n",

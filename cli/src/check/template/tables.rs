@@ -8,7 +8,10 @@ use oncehook_core::config::{TableConfig, UpdateConfig};
 use oncehook_edge::variable;
 use oncehook_local::template::{Part, Place, Policy, Resource};
 
-use super::{Context, at};
+use super::{
+    Context, at,
+    rights::{self, Right},
+};
 use crate::check::finding::Findings;
 
 /// A table that rules write.
@@ -144,49 +147,22 @@ fn rights(
     findings: &mut Findings,
 ) {
     for (action, rule) in &table.actions {
-        let about: Vec<_> = policy
-            .statements
-            .iter()
-            .filter(|statement| statement.covers(action) && statement.reaches_table(names))
-            .collect();
-        let place = ["Policies", "Role"]
-            .into_iter()
-            .find_map(|key| ingest.property(key));
-        let place = place.map_or_else(|| ingest.part.place(), |part| part.place());
-        let needs = format!(
-            "{} writes the table `{}` and needs {action} on it",
-            at(rule),
-            table.name
-        );
-        let certain = |allow| {
-            about
-                .iter()
-                .find(move |statement| statement.allow == allow && !statement.conditional)
+        let right = Right {
+            action,
+            needs: format!(
+                "{} writes the table `{}` and needs {action} on it",
+                at(rule),
+                table.name
+            ),
+            remedy: format!("add {action} with the resource {} to its policy", arn(names)),
         };
-        if let Some(denied) = certain(false) {
-            findings.error(denied.place.clone(), format!("{needs}, which is denied here"));
-            continue;
-        }
-        let conditional = about.iter().find(|statement| statement.conditional);
-        match (certain(true), conditional, policy.unread.first()) {
-            (Some(_), None, _) => {}
-            (Some(_), Some(statement), _) if statement.allow => {}
-            (_, Some(statement), _) => findings.note(
-                Some(statement.place.clone()),
-                format!("{needs}, which is allowed or denied here under a condition: see that it works"),
-            ),
-            (None, None, Some((place, _))) => findings.note(
-                Some(place.clone()),
-                format!("{needs}; the statements in this template do not allow it, see that the rest does"),
-            ),
-            (None, None, None) => findings.error(
-                place,
-                format!(
-                    "{needs}, but Ingest is not allowed it: add {action} with the resource {} to its policy",
-                    arn(names)
-                ),
-            ),
-        }
+        rights::demand(
+            &right,
+            |statement| statement.reaches_table(names),
+            policy,
+            ingest,
+            findings,
+        );
     }
 }
 

@@ -161,7 +161,7 @@ fn seconds(resource: &Resource<'_>, name: &str, default: u64, findings: &mut Fin
 }
 
 /// Which parameter to change.
-fn from(part: Part<'_>) -> String {
+pub(super) fn from(part: Part<'_>) -> String {
     match part.parameters().as_slice() {
         [] => String::new(),
         names => format!(" (by the parameter {})", names.join(" and ")),

@@ -1,7 +1,7 @@
 //! The environment variables of the functions: those that they cannot start without, and those that nobody reads.
 
 use oncehook_core::config::Config;
-use oncehook_edge::variable;
+use oncehook_edge::{target_variable, variable};
 use oncehook_local::template::Part;
 
 use super::Context;
@@ -64,7 +64,9 @@ fn urls(
     variables: &std::collections::BTreeMap<&str, Part<'_>>,
     findings: &mut Findings,
 ) {
-    for name in context.config.destinations.keys() {
+    let destinations = context.config.destinations.values();
+    for destination in destinations.filter(|destination| !destination.kind.is_aws()) {
+        let name = &destination.name;
         let Some(part) = variables.get(variable("URL", name).as_str()) else {
             continue;
         };
@@ -83,9 +85,10 @@ fn known(config: &Config) -> Vec<String> {
             LOG,
             oncehook_edge::metrics::NAMESPACE,
             oncehook_edge::SECRETS_PARAMETER,
+            oncehook_edge::BODIES,
         ])
         .map(str::to_owned);
     let tables = config.tables.keys().map(|name| variable("TABLE", name));
-    let urls = config.destinations.keys().map(|name| variable("URL", name));
-    fixed.chain(tables).chain(urls).collect()
+    let targets = config.destinations.values().map(target_variable);
+    fixed.chain(tables).chain(targets).collect()
 }

@@ -321,3 +321,34 @@ fn a_template_is_found_given_or_said_to_be_missing() {
         &["no resource `Ingest`", "--no-template"],
     );
 }
+
+#[test]
+fn large_bodies_are_kept_longer_than_the_events() {
+    breaks(
+        (
+            "BodyDays: { Type: Number, Default: 32 }",
+            "BodyDays: { Type: Number, Default: 31 }",
+        ),
+        &format!("template.yaml:{}:", line("ExpirationInDays: !Ref BodyDays")),
+        &[
+            "after 31 days (by the parameter BodyDays)",
+            "keeps its events for 30 days",
+            "at least 32",
+        ],
+    );
+    let variable = "        ONCEHOOK_BODIES: !Ref Bodies\n";
+    let project = Project::new();
+    project.change("template.yaml", variable, "");
+    project.remarks(&[], "template.yaml:1:", &["above 64 KiB", "refused with 413"]);
+    let ingest = "          ONCEHOOK_TABLE_ACCOUNTS: !Ref AccountsTable\n";
+    project.change("template.yaml", ingest, &format!("{ingest}  {variable}"));
+    project.fails(&[], "template.yaml:1:", &["Drain is without ONCEHOOK_BODIES"]);
+    let project = Project::new();
+    project.change("template.yaml", "  Bodies:\n", "  Elsewhere:\n");
+    project.change(
+        "template.yaml",
+        "ONCEHOOK_BODIES: !Ref Bodies",
+        "ONCEHOOK_BODIES: somewhere",
+    );
+    project.remarks(&[], "template.yaml:1:", &["a bucket outside this template"]);
+}

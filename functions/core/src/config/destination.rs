@@ -1,6 +1,7 @@
 //! Reads `[destination.NAME]`. What a preset knows stands in for what the table does not say.
 
 mod auth;
+mod aws;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::{
-    DestinationConfig, KeyPlace,
+    DestinationConfig, Idempotency, KeyPlace, Kind,
     reader::{Found, Reader},
     units, url,
 };
@@ -29,6 +30,13 @@ const OWN_HEADERS: [&str; 6] = [
 ];
 
 pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationConfig> {
+    match aws::kind(&reader) {
+        Kind::Http => http(name, reader),
+        kind => aws::destination(name, kind, reader),
+    }
+}
+
+fn http(name: &str, reader: Reader<'_>) -> Option<DestinationConfig> {
     let preset = reader.parsed("preset", preset).map(|found| found.value);
     let url = reader.need("url").and_then(|_| reader.parsed("url", url::check));
     let method = reader.word(
@@ -55,37 +63,11 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
             "the key goes into a JSON body, and `content_type` is {content_type}: a header could carry it"
         ));
     }
-    let ambiguous = [("park", OnAmbiguous::Park), ("resend", OnAmbiguous::Resend)];
-    let on_ambiguous = reader.word("on_ambiguous", &ambiguous);
-    if idempotency.is_some() && on_ambiguous == Some(OnAmbiguous::Resend) {
-        reader
-            .wrong("`on_ambiguous` is for destinations without idempotency keys: remove it or `idempotency`");
-    }
-    let timeout = reader
-        .duration("timeout", "1s", "60s")
-        .unwrap_or(SignedDuration::from_secs(10));
-    let give_up_after = reader
-        .duration("give_up_after", "1m", "14d")
-        .unwrap_or(GIVE_UP_AFTER);
-    let concurrency = reader
-        .integer("concurrency", 1, 1000)
-        .and_then(|number| usize::try_from(number).ok());
-    if timeout >= give_up_after {
-        reader.wrong("`timeout` must be shorter than `give_up_after`");
-    }
-    if let Some(keys) = idempotency
-        .as_ref()
-        .filter(|keys| keys.retention <= timeout + MARGIN)
-    {
-        reader.wrong(format_args!(
-            "`idempotency.retention` ({}) must be longer than `timeout` ({}) and a minute, or nothing could be sent",
-            units::show(keys.retention),
-            units::show(timeout)
-        ));
-    }
+    let tried = Tried::read(&reader, idempotency.as_ref());
     reader.finish();
     Some(DestinationConfig {
         name: name.to_owned(),
+        kind: Kind::Http,
         preset,
         url: url?.value,
         method: method.unwrap_or("POST").to_owned(),
@@ -94,11 +76,56 @@ pub(super) fn destination(name: &str, reader: Reader<'_>) -> Option<DestinationC
         auth,
         secret,
         idempotency,
-        on_ambiguous: on_ambiguous.unwrap_or_default(),
-        timeout,
-        give_up_after,
-        concurrency: concurrency.unwrap_or(8),
+        on_ambiguous: tried.on_ambiguous,
+        timeout: tried.timeout,
+        give_up_after: tried.give_up_after,
+        concurrency: tried.concurrency,
     })
+}
+
+/// How a delivery is tried, whatever the kind.
+struct Tried {
+    on_ambiguous: OnAmbiguous,
+    timeout: SignedDuration,
+    give_up_after: SignedDuration,
+    concurrency: usize,
+}
+
+impl Tried {
+    fn read(reader: &Reader<'_>, idempotency: Option<&Idempotency>) -> Self {
+        let ambiguous = [("park", OnAmbiguous::Park), ("resend", OnAmbiguous::Resend)];
+        let on_ambiguous = reader.word("on_ambiguous", &ambiguous);
+        if idempotency.is_some() && on_ambiguous == Some(OnAmbiguous::Resend) {
+            reader.wrong(
+                "`on_ambiguous` is for destinations without idempotency keys: remove it or `idempotency`",
+            );
+        }
+        let timeout = reader
+            .duration("timeout", "1s", "60s")
+            .unwrap_or(SignedDuration::from_secs(10));
+        let give_up_after = reader
+            .duration("give_up_after", "1m", "14d")
+            .unwrap_or(GIVE_UP_AFTER);
+        let concurrency = reader
+            .integer("concurrency", 1, 1000)
+            .and_then(|number| usize::try_from(number).ok());
+        if timeout >= give_up_after {
+            reader.wrong("`timeout` must be shorter than `give_up_after`");
+        }
+        if let Some(keys) = idempotency.filter(|keys| keys.retention <= timeout + MARGIN) {
+            reader.wrong(format_args!(
+                "`idempotency.retention` ({}) must be longer than `timeout` ({}) and a minute, or nothing could be sent",
+                units::show(keys.retention),
+                units::show(timeout)
+            ));
+        }
+        Self {
+            on_ambiguous: on_ambiguous.unwrap_or_default(),
+            timeout,
+            give_up_after,
+            concurrency: concurrency.unwrap_or(8),
+        }
+    }
 }
 
 fn preset(name: &str) -> Result<&'static Preset, String> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BodyConfig, DestinationConfig, EffectConfig, KeyPlace, NewerBy, RuleConfig, SourceConfig, TableConfig,
-    ValueSpec,
+    BodyConfig, DestinationConfig, EffectConfig, KeyPlace, Kind, NewerBy, RuleConfig, SourceConfig,
+    TableConfig, ValueSpec,
     parse::check_name,
     reader::{Found, Reader},
     update::update,
@@ -170,6 +170,24 @@ fn effect(reader: Reader<'_>, context: &Context<'_>) -> Option<(usize, EffectCon
     if let Some(path) = &path {
         check_template(path, &format!("{}: `path`", reader.place), reader.report);
     }
+    let group = reader.string("group");
+    if let Some(group) = &group {
+        check_template(group, &format!("{}: `group`", reader.place), reader.report);
+    }
+    let kind = destination.as_ref().and_then(|found| {
+        let found = context.destinations.get(&found.value)?.as_ref()?;
+        Some(&found.kind)
+    });
+    match kind {
+        Some(kind) if path.is_some() && kind.is_aws() => reader.wrong(format_args!(
+            "`path` is for HTTP APIs, and the destination has kind = \"{}\": remove it",
+            kind.name()
+        )),
+        Some(kind) if group.is_some() && !matches!(kind, Kind::Sqs { .. }) => {
+            reader.wrong("`group` is the message group of a queue, and the destination is none: remove it");
+        }
+        _ => {}
+    }
     reader.finish();
     let name = name?;
     let path = path.map(|found| found.value);
@@ -180,6 +198,7 @@ fn effect(reader: Reader<'_>, context: &Context<'_>) -> Option<(usize, EffectCon
             destination: destination?.value,
             body: body?,
             path,
+            group: group.map(|found| found.value),
         },
     ))
 }

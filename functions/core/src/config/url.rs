@@ -1,4 +1,4 @@
-//! Which URLs may be called: https, or http to this machine.
+//! Which URLs may be called: https, or http to this machine. And what the environment may put in place of a target.
 
 use super::Config;
 
@@ -12,7 +12,32 @@ impl Config {
         let nearest = super::report::suggestion(destination, names);
         let found = self.destinations.get_mut(destination);
         let found = found.ok_or_else(|| format!("there is no destination `{destination}`{nearest}"))?;
+        if found.kind.is_aws() {
+            return Err(format!(
+                "`{destination}` has kind = \"{}\" and no URL of its own: its {} is set by another variable",
+                found.kind.name(),
+                found.kind.target()
+            ));
+        }
         found.url = check(url)?;
+        Ok(())
+    }
+
+    /// Says which queue, function or bus a destination is: that of this stage, or of this machine.
+    ///
+    /// # Errors
+    /// When there is no such destination or it cannot be that.
+    pub fn override_target(&mut self, destination: &str, target: &str) -> Result<(), String> {
+        let names = self.destinations.keys().map(String::as_str);
+        let nearest = super::report::suggestion(destination, names);
+        let found = self.destinations.get_mut(destination);
+        let found = found.ok_or_else(|| format!("there is no destination `{destination}`{nearest}"))?;
+        if !found.kind.is_aws() {
+            return Err(format!(
+                "`{destination}` is an HTTP API: its URL is set by another variable"
+            ));
+        }
+        found.url = found.kind.check(target)?;
         Ok(())
     }
 }

@@ -11,7 +11,8 @@ use crate::{config::show, outbox::KeyFormat};
 const HEAD: &str = "\
 # Destinations with a preset
 
-Made by `oncehook destinations --markdown` from the table in `functions/core/src/preset/`: change it there.
+Made by `oncehook destinations --markdown` from the tables in `functions/core/src/preset/` and `message/document.rs`: change it
+there. [Queues, functions and buses](#queues-functions-and-buses) come after the presets.
 
 `preset = \"NAME\"` in `[destination.X]` says how that API treats a repeated request. You give `url`, `secret` and what else you
 want; a key that you write yourself counts instead of the preset's, except where that would make a repetition less safe.
@@ -44,6 +45,7 @@ pub fn markdown() -> String {
     for preset in Preset::all() {
         let _infallible = write!(text, "\n## {}\n\n{}", preset.name, preset.section());
     }
+    text.push_str(&crate::message::markdown());
     text
 }
 

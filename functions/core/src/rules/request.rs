@@ -4,7 +4,7 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::evaluate::Evaluation;
+use super::{evaluate::Evaluation, target};
 use crate::{
     config::{BodyConfig, DestinationConfig, EffectConfig, KeyPlace},
     outbox::KeyShape,
@@ -22,6 +22,9 @@ pub(super) fn effect(
     let destination = destination.ok_or_else(|| {
         evaluation.wrong(place, format!("there is no destination `{}`", effect.destination))
     })?;
+    if destination.kind.is_aws() {
+        return target::effect(evaluation, place, effect, destination);
+    }
     let url = match &effect.path {
         None => destination.url.clone(),
         Some(_) => {
@@ -42,13 +45,7 @@ pub(super) fn effect(
         BodyConfig::Template(_) => {
             let place = format!("{place}.body");
             let text = evaluation.rendered(&place)?;
-            if is_json(&destination.content_type) {
-                serde_json::from_str::<IgnoredAny>(&text).map_err(|error| {
-                    let reason =
-                        format!("rendered to what is not JSON ({error}); put values through `| tojson`");
-                    evaluation.wrong(&place, reason)
-                })?;
-            }
+            must_be_json(evaluation, &place, &destination.content_type, &text)?;
             takes_key(destination, &text).map_err(|reason| evaluation.wrong(&place, reason))?;
             (EffectBody::Text(text), Some(destination.content_type.clone()))
         }
@@ -69,6 +66,22 @@ pub(super) fn effect(
             .map_or(KeyShape::DEFAULT, |idempotency| idempotency.shape),
         give_up_after: destination.give_up_after,
     })
+}
+
+/// A body that is said to be JSON must be.
+pub(super) fn must_be_json(
+    evaluation: &Evaluation<'_>,
+    place: &str,
+    content_type: &str,
+    text: &str,
+) -> Result<(), PlanError> {
+    if is_json(content_type) {
+        serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
+            let reason = format!("rendered to what is not JSON ({error}); put values through `| tojson`");
+            evaluation.wrong(place, reason)
+        })?;
+    }
+    Ok(())
 }
 
 /// Whether the key of the delivery will find its place in the body, and be looked at there.

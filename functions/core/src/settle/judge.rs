@@ -127,7 +127,7 @@ pub fn settle(
                 ..settled
             };
         }
-        Attempt::Unauthorized { .. } => {
+        Attempt::Unauthorized { .. } | Attempt::Unusable { .. } => {
             settled.unsent = true;
             settled.counted = false;
             let at = pause(&mut settled, UNAUTHORIZED_PAUSE, jitter, now);
@@ -331,6 +331,7 @@ fn describe(attempt: &Attempt) -> Option<String> {
         | Attempt::Duplicate { status, detail }
         | Attempt::Stuck { status, detail, .. } => Some(format!("{status}: {detail}")),
         Attempt::Later { status, .. } | Attempt::Unauthorized { status } => Some(format!("{status}")),
+        Attempt::Unusable { detail } => Some(detail.clone()),
         Attempt::Throttled { .. } => Some("429".to_owned()),
         Attempt::Unreached { detail } => Some(format!("not reached: {detail}")),
         Attempt::Ambiguous {

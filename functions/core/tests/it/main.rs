@@ -1,6 +1,7 @@
 mod certified;
 mod config;
 mod kept;
+mod kinds;
 mod numbers;
 mod outbox;
 mod presets;

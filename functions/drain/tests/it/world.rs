@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{
-    config::{Auth, DestinationConfig, Idempotency, KeyPlace},
+    config::{Auth, DestinationConfig, Idempotency, KeyPlace, Kind},
     outbox::{KeyShape, OutboxItem},
     secret::Secret,
     settle::OnAmbiguous,
@@ -19,6 +19,7 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn config(url: &str, auth: Auth) -> DestinationConfig {
     DestinationConfig {
         name: "mail".into(),
+        kind: Kind::Http,
         preset: None,
         url: url.into(),
         method: "POST".into(),

@@ -10,6 +10,7 @@ use crate::{
     attr,
     error::StoreError,
     keys,
+    large::Holds,
     ledger::Ledger,
     settle::Settling,
 };
@@ -37,9 +38,9 @@ impl Ledger {
         }
         writing.remove.push("expires_at");
         let update = writing.build(&self.table, item, now);
-        let split_body = attr::flag(&item.raw, "split_body");
+        let holds = Holds::of(&item.raw);
         self.act(item, &act, || {
-            let writing = self.write_and_keep(&item.key, split_body, update.clone());
+            let writing = self.write_and_keep(&item.key, holds, update.clone());
             async move { Ok(writing.await? == Settling::Written) }
         })
         .await

@@ -14,6 +14,7 @@ mod conditions;
 mod expiry;
 mod guards;
 mod heal;
+mod large;
 mod lists;
 mod numbers;
 mod operate;

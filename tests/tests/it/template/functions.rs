@@ -79,6 +79,11 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
         "metrics start in another way"
     );
     expected.insert(oncehook_edge::metrics::NAMESPACE.to_owned());
+    assert!(
+        EDGE.contains("environment.get(BODIES)"),
+        "large bodies are found in another way"
+    );
+    expected.insert(oncehook_edge::BODIES.to_owned());
     if main.contains("edge.secrets()") {
         expected.insert(oncehook_edge::SECRETS_PARAMETER.to_owned());
     }
@@ -99,6 +104,7 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
         ("ONCEHOOK_TABLE", "${Table}"),
         ("ONCEHOOK_QUEUE_URL", "${Queue}"),
         (oncehook_edge::metrics::NAMESPACE, "Oncehook/${AWS::StackName}"),
+        (oncehook_edge::BODIES, "${Bodies}"),
         (
             oncehook_edge::SECRETS_PARAMETER,
             "/oncehook/${AWS::StackName}/secrets",

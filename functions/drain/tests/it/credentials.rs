@@ -1,0 +1,91 @@
+//! The function's own credentials are in no stored item and no line of the log, even if a service repeats them.
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+
+use aws_config::{Region, SdkConfig};
+use aws_credential_types::{Credentials, provider::SharedCredentialsProvider};
+use oncehook_edge::{Environment, Secrets, Signer};
+use oncehook_local::services::{Next, Services};
+
+use crate::planned::{Planned, config};
+
+const SECRET: &str = "wJalrXUtnFEMI-not-to-be-seen";
+const TOKEN: &str = "FwoGZXIvYXdzEJr-not-to-be-seen";
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn signer(endpoint: &str) -> Signer {
+    let credentials = Credentials::new("AKIDEXAMPLE", SECRET, Some(TOKEN.into()), None, "test");
+    let config = SdkConfig::builder()
+        .region(Region::new("eu-central-1"))
+        .endpoint_url(endpoint)
+        .credentials_provider(SharedCredentialsProvider::new(credentials))
+        .build();
+    Signer::new(&config, &Environment::new(|_| None))
+}
+
+#[tokio::test]
+async fn credentials_that_a_service_repeats_are_kept_and_logged_nowhere() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let echo = format!("you sent {SECRET} and x-amz-security-token:{TOKEN}");
+    let queue = "kind = \"sqs\"\nqueue = \"https://sqs.eu-central-1.amazonaws.com/123456789012/orders\"";
+    let mut looked_at = 0;
+    for destination in [queue, "kind = \"lambda\"", "kind = \"eventbridge\""] {
+        for (status, name) in [
+            (403, "SignatureDoesNotMatch"),
+            (403, "AccessDenied"),
+            (400, "InvalidParameterValue"),
+            (429, "ThrottlingException"),
+            (500, "InternalFailure"),
+            (503, TOKEN),
+        ] {
+            let services = Services::start(None).unwrap();
+            services.next(Next::Error(status, name.to_owned(), echo.clone()));
+            let config = config(destination, "body = '{}'");
+            let signer = signer(&services.endpoint());
+            let planned = Planned::commit(&config, b"{}", None, Secrets::default(), signer)
+                .await
+                .unwrap();
+            planned.wake().await;
+            let request = &services.received()[0];
+            assert_eq!(request.header("x-amz-security-token"), Some(TOKEN), "it was used");
+            let stored = planned.stored().await;
+            assert!(
+                stored.contains("last_error") || stored.contains("reason"),
+                "{stored}"
+            );
+            for secret in [SECRET, TOKEN] {
+                assert!(!stored.contains(secret), "{name}: {stored}");
+            }
+            looked_at += 1;
+        }
+    }
+    assert_eq!(looked_at, 18);
+    let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("\"attempt\""), "{log}");
+    for secret in [SECRET, TOKEN] {
+        assert_eq!(log.lines().find(|line| line.contains(secret)), None);
+    }
+}
