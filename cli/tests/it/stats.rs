@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use oncehook_core::clock::Clock as _;
 use oncehook_local::behaviour::Behaviour;
 use serde_json::{Value, json};
 
@@ -154,7 +155,7 @@ fn stats(endpoint: &str, more: &[&str]) -> Output {
 
 #[test]
 fn the_counts_of_a_stack_are_asked_of_cloudwatch_page_by_page() {
-    let now = jiff::Timestamp::now();
+    let now = oncehook_edge::SystemClock.now();
     let hour = now.as_second() - now.as_second().rem_euclid(3600);
     // The first question is `Received` of the one source, the third `Duplicates`: in the order of the metrics.
     let first = json!({

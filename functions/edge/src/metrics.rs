@@ -119,8 +119,10 @@ impl fmt::Debug for Sink {
 
 static SINK: OnceLock<Sink> = OnceLock::new();
 
+type Watcher = Box<dyn Fn(&str)>;
+
 thread_local! {
-    static WATCHER: RefCell<Option<Box<dyn Fn(&str)>>> = const { RefCell::new(None) };
+    static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
 /// From now on each line of this process is handed to `write`, as metrics of this namespace. The first call counts.
