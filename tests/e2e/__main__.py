@@ -71,6 +71,7 @@ def run(steps, given, emulator, stopping):
             break  # Every later scene would fail for the same reason.
     steps.run("stack updated", 180, life.updated)
     steps.run("logs", 30, lambda: logged(service))
+    steps.run("archive switched on", 60, life.archived)
     steps.run("alarms and dashboard", 30, lambda: watching.alarms(service, template))
     steps.run("stats", 60, lambda: watching.stats(service))
     steps.run("policies", 30, life.policies)

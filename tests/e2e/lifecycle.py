@@ -56,6 +56,48 @@ class Lifecycle:
             f"{len(items)} items still there, an old event still a duplicate, the dropped secret refused"
         )
 
+    def archived(self):
+        """With the archive switched on, later: the same table, now with a stream, and everything behind it."""
+        s, stack = self.service, self.stack
+        table, items = stack.physical("Table"), len(s.items())
+        self.parameters |= {"Archive": "true"}
+        changes = self.deploy()
+        check((stack.physical("Table"), len(s.items())) == (table, items), "another table")
+        stream = s.dynamodb.describe_table(TableName=table)["Table"]
+        check(stream["StreamSpecification"]["StreamViewType"] == "OLD_IMAGE", f"{stream}")
+        pipe = stack.emulator.client("pipes").describe_pipe(Name=stack.physical("ArchivePipe"))
+        check(pipe["Source"] == stream["LatestStreamArn"], f"{pipe}")
+        delivery = stack.physical("ArchiveDelivery")
+        check(pipe["Target"].endswith(f"deliverystream/{delivery}"), f"{pipe}")
+        (pattern,) = [one["Pattern"] for one in pipe["SourceParameters"]["FilterCriteria"]["Filters"]]
+        self.filtered(pattern)
+        # The emulator's pipes do not lead to Firehose; from there on it is one.
+        record = {"Data": json.dumps({"eventName": "REMOVE"}).encode()}
+        stack.emulator.client("firehose").put_record(DeliveryStreamName=delivery, Record=record)
+        bucket = stack.outputs["ArchiveBucket"]
+        objects = stack.s3.list_objects_v2(Bucket=bucket, Prefix="events/").get("Contents", [])
+        check(len(objects) == 1, f"{objects}")
+        return f"{len(changes)} changes, the same table with {items} items; a stream, its pipe, and {objects[0]['Key'][:18]}.. in the archive"
+
+    def filtered(self, pattern):
+        """What the pipe takes, by EventBridge's own matching: deletions by TTL of what belongs to an event."""
+        events = self.stack.emulator.client("events")
+        ttl = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
+        cases = [
+            ("expired", "REMOVE", ttl, "event#stripe##evt_1", True),
+            ("deleted by somebody", "REMOVE", None, "event#stripe##evt_1", False),
+            ("changed", "MODIFY", ttl, "event#stripe##evt_1", False),
+            ("a guard", "REMOVE", ttl, "once#invoice:in_1", False),
+        ]
+        for what, name, identity, key, taken in cases:
+            record = {
+                "id": "1", "account": "1", "source": "x", "time": "2026-12-01T00:00:00Z", "region": "x", "resources": [],
+                "detail-type": "x", "eventName": name, "dynamodb": {"Keys": {"pk": {"S": key}, "sk": {"S": "event"}}},
+            }
+            record |= {"userIdentity": identity} if identity else {}
+            found = events.test_event_pattern(EventPattern=pattern, Event=json.dumps(record))["Result"]
+            check(found == taken, f"{what}: {found}")
+
     def clock_target(self):
         schedule = self.stack.emulator.client("scheduler").get_schedule(Name=self.stack.physical("SweepClock"))
         return schedule["Target"]["Arn"]

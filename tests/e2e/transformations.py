@@ -85,7 +85,8 @@ def queries(template, **_):
 
 
 def plain_http(template, **_):
-    del template["Resources"]["BodiesPolicy"]
+    for name in ("BodiesPolicy", "ArchiveBucketPolicy"):
+        del template["Resources"][name]
 
 
 TRANSFORMATIONS = [
@@ -111,8 +112,8 @@ TRANSFORMATIONS = [
     ),
     (
         plain_http,
-        "the policy of the bucket, which refuses whoever comes without TLS, is left out: the emulator is reached over plain HTTP, "
-        "and obeys it",
+        "the policies of the buckets, which refuse whoever comes without TLS, are left out: the emulator is reached over plain "
+        "HTTP, and obeys them",
     ),
     (
         numbers,

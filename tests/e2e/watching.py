@@ -25,18 +25,15 @@ def cloudwatch(s, operation, **body):
     request = AWSRequest("POST", f"{s.emulator.url}/", data=json.dumps(body), headers=headers)
     keys = Credentials(ROOT["AWS_ACCESS_KEY_ID"], ROOT["AWS_SECRET_ACCESS_KEY"])
     SigV4Auth(keys, "monitoring", REGION).add_auth(request)
-    plain = urllib.request.Request(request.url, request.body.encode(), dict(request.headers), method="POST")
+    plain = urllib.request.Request(request.url, request.body, dict(request.headers), method="POST")
     with urllib.request.urlopen(plain, timeout=30) as answer:
         return json.loads(answer.read() or b"{}")
 
 
 def alarms(s, template):
     """Those that tell people; the others exist with a gradual roll-out only."""
-    expected = {
-        name
-        for name, r in template["Resources"].items()
-        if r["Type"] == "AWS::CloudWatch::Alarm" and "Condition" not in r
-    }
+    alarms = {name: r for name, r in template["Resources"].items() if r["Type"] == "AWS::CloudWatch::Alarm"}
+    expected = {name for name, r in alarms.items() if r.get("Condition") in (None, "Archived")}
     found = cloudwatch(s, "DescribeAlarms")["MetricAlarms"]
     names = {alarm["AlarmName"]: alarm for alarm in found}
     missing = [name for name in expected if s.stack.physical(name) not in names]

@@ -173,11 +173,10 @@ impl Sweep {
 
 /// Says how long the oldest item has been due; `due` is sorted, oldest first.
 fn oldest(destination: &str, due: &[Due], now: Timestamp) {
-    let age = due
-        .first()
-        .map_or(0.0, |due| now.duration_since(due.since).as_secs_f64());
     let mut line = Line::new("sweep").by("destination", destination);
-    line.put("OldestDue", age);
+    if let Some(due) = due.first() {
+        line.put("OldestDue", now.duration_since(due.since).as_secs_f64());
+    }
     line.emit(now);
 }
 

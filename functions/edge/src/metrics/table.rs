@@ -55,7 +55,7 @@ metrics! {
         Dead                "Count" "Effects that certainly did not happen and wait for a person"
     }
     "sweep" by ["destination"] {
-        OldestDue           "Seconds" "How long the effect that has been due longest is due; 0 if none is beyond sweep's grace"
+        OldestDue           "Seconds" "How long the effect that has been due longest is due; not sent if none is beyond sweep's grace"
     }
     "sweep" by [] {
         Unsent              "Count" "Wake-ups that the queue did not take"
