@@ -76,14 +76,14 @@ def metered(s):
 
 def stats(s):
     lines = metered(s)
-    said = json.loads(s.run("stats", "--since", "1h", "--json"))
+    said = json.loads(s.run("stats", "--since", "1h", "--json", "--stack", s.stack.name))
     stripe = said["sources"]["stripe"]
     answers = Counter()
     for answer in s.answers:
         taken = "duplicates" if answer.replayed else answer.outcome
         answers[taken if answer.status == 200 else answer.status] += 1
     for name in ("applied", "duplicates", "skipped", "ignored", "failed", "held", "observed"):
-        check(stripe[name] == answers[name], f"{name}: {stripe[name]} by the metrics, {answers[name]} by the answers")
+        check(stripe[name] == answers[name], f"{name}: {answers} by the answers, {stripe} by the metrics of {lines} lines")
     turned_away = stripe["refused"] + stripe["not_committed"]
     check(turned_away == answers[401] + answers[503], f"{stripe} {answers}")
     done = Counter(item["destination"] for item in s.items() if item.get("state") == "done")

@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use jiff::Timestamp;
 use oncehook_edge::metrics::METRICS;
 use serde_json::Value;
@@ -69,12 +69,18 @@ pub(crate) fn keep(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All samples in a folder; none if nothing was kept there.
+/// All samples in a folder.
 ///
 /// # Errors
-/// When the file is there and cannot be read.
+/// When nothing was ever kept there, or it cannot be read.
 pub(super) fn read(folder: &Path) -> anyhow::Result<Vec<Sample>> {
     let mut samples = Vec::new();
+    if !folder.join(FILE).exists() {
+        bail!(
+            "no `oncehook dev` has run in {}: give the folder of one with --data, or a deployed stack with --stack",
+            folder.display()
+        );
+    }
     for name in [OLDER, FILE] {
         let path = folder.join(name);
         let file = match File::open(&path) {
@@ -121,7 +127,8 @@ mod tests {
     #[test]
     fn half_a_line_is_left_out_and_a_long_file_is_put_aside() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(read(folder.path()).unwrap(), []);
+        let nothing = read(folder.path()).unwrap_err().to_string();
+        assert!(nothing.contains("--stack"), "{nothing}");
         let line =
             r#"{"function":"ingest","source":"stripe","Received":2.0,"_aws":{"Timestamp":1796083200000}}"#;
         let mut keeper = Keeper::open(folder.path()).unwrap();

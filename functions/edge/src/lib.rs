@@ -15,6 +15,7 @@ mod provider_keys;
 mod secrets;
 mod signer;
 mod store;
+pub mod trace;
 
 use std::sync::Arc;
 
@@ -123,7 +124,8 @@ pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`), and metrics at every level.
+/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`); metrics, and spans if they are wanted, at
+/// every level.
 fn start_logs(environment: &Environment) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
@@ -133,6 +135,7 @@ fn start_logs(environment: &Environment) {
         .with_target(false)
         .with_env_filter(filter)
         .try_init();
+    trace::start(environment.get(trace::TRACING).as_deref(), metrics::to_log);
     let namespace = environment.get(metrics::NAMESPACE);
     metrics::start(
         namespace.unwrap_or_else(|| "Oncehook".to_owned()),

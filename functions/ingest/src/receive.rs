@@ -12,7 +12,10 @@ use oncehook_core::{
     event::Event,
     verify::{Received, VerifyError, enrolment},
 };
-use oncehook_edge::metrics::Line;
+use oncehook_edge::{
+    metrics::Line,
+    trace::{Span, Trace},
+};
 use oncehook_store::{Commit, CommitError, Committed, Keep, Wakeup};
 use tokio::time::Instant;
 
@@ -127,6 +130,7 @@ async fn commit_all(
     let woken = wake(ingest, &wakeups).await;
     for (event, result) in events.iter().zip(&results) {
         log(event, result, woken, started);
+        trace(event, result, now, started);
     }
     count(config, &results, started).emit(now);
     answer(config, results)
@@ -232,6 +236,26 @@ fn count(config: &SourceConfig, results: &[Result<Committed, CommitError>], star
     }
     line.put("CommitLatency", started.elapsed().as_secs_f64() * 1000.0);
     line
+}
+
+/// The span of an event's reception, where spans are wanted.
+fn trace(event: &Event, result: &Result<Committed, CommitError>, now: Timestamp, started: Instant) {
+    let of_event = || Trace::of(&event.namespace, &event.scope, &event.id);
+    let first = matches!(result, Ok(Committed::New(_)));
+    let Some(mut span) = Span::received(of_event, first, now) else {
+        return;
+    };
+    span.set("oncehook.source", &event.source);
+    span.set("oncehook.event.id", &event.id);
+    span.set("oncehook.event.kind", &event.kind);
+    let outcome = match result {
+        Ok(Committed::New(record)) => record.outcome.as_str(),
+        Ok(Committed::Duplicate(_)) => "duplicate",
+        Err(_) => "not_committed",
+    };
+    span.set("oncehook.outcome", outcome);
+    let end = now.saturating_add(started.elapsed()).unwrap_or(now);
+    span.end("ingest", end, result.is_err());
 }
 
 fn log(event: &Event, result: &Result<Committed, CommitError>, woken: bool, started: Instant) {

@@ -14,3 +14,4 @@ mod services;
 mod sources;
 mod sqs;
 mod template;
+mod trace;

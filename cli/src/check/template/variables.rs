@@ -84,6 +84,7 @@ fn known(config: &Config) -> Vec<String> {
         .chain([
             LOG,
             oncehook_edge::metrics::NAMESPACE,
+            oncehook_edge::trace::TRACING,
             oncehook_edge::SECRETS_PARAMETER,
             oncehook_edge::BODIES,
         ])

@@ -78,7 +78,11 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
         EDGE.contains("environment.get(metrics::NAMESPACE)"),
         "metrics start in another way"
     );
-    expected.insert(oncehook_edge::metrics::NAMESPACE.to_owned());
+    assert!(
+        EDGE.contains("environment.get(trace::TRACING)"),
+        "spans start in another way"
+    );
+    expected.extend([oncehook_edge::metrics::NAMESPACE, oncehook_edge::trace::TRACING].map(str::to_owned));
     assert!(
         EDGE.contains("environment.get(BODIES)"),
         "large bodies are found in another way"
