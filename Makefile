@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e interop fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
+.PHONY: help demo test e2e browser-test interop fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -37,6 +37,10 @@ e2e: .venv/ready ## deploy the template with the real binaries to an emulated AW
 	@cmp -s $(TARGET)/e2e/new.toml $(TARGET)/e2e/oncehook.toml || cp $(TARGET)/e2e/new.toml $(TARGET)/e2e/oncehook.toml
 	ONCEHOOK_CONFIG=$(TARGET)/e2e/oncehook.toml $(CARGO) build --bins
 	@.venv/bin/python -B tests/e2e --template template.yaml --binaries $(TARGET)/debug --config $(TARGET)/e2e/oncehook.toml
+
+browser-test: .venv/ready ## try the page of `oncehook dev` in Chromium; pictures of its screens in target/browser/
+	@$(CARGO) build --bin oncehook
+	@.venv/bin/python -B tests/browser --binary $(TARGET)/debug/oncehook --pictures $(TARGET)/browser
 
 interop: interop/.venv/ready interop/node_modules/ready ## compare signatures with the providers' official SDKs; needs Node 20 or newer
 	$(CARGO) build --bin oncehook

@@ -1,10 +1,14 @@
 //! `oncehook dev`: the whole of Oncehook in one process, without Docker or an AWS account.
 //!
 //! The functions' own handlers behind a stand-in for API Gateway, an embedded DynamoDB in a folder, a queue in
-//! memory. Nothing of the rules is written again here, and nothing turns verification off.
+//! memory. Nothing of the rules is written again here, and nothing turns verification off. The page that shows what
+//! happens is `inspect`'s.
 
+mod inspect;
+mod mask;
 mod parts;
 mod tables;
+mod watch;
 
 use std::{
     net::SocketAddr,
@@ -22,12 +26,14 @@ use oncehook_core::{
     rules::Rules,
     timing::BODIES_BEYOND_RETENTION,
 };
-use oncehook_edge::{Environment, Signer, SystemClock};
+use oncehook_edge::{Environment, Secrets, Signer, SystemClock};
 use oncehook_ingest::Ingest;
 use oncehook_local::{database::Database, gateway::Gateway, mail::MailServer, services::Services};
 use oncehook_store::{Folder, Ledger, Queue, Wakeup};
 use tokio::{net::TcpListener, sync::mpsc};
+use tracing_subscriber::{Layer as _, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
+use self::{inspect::Inspect, mask::Mask, watch::Watch};
 use crate::{configuration, output, running::Running, secrets, storage};
 
 /// The name of Oncehook's table in the embedded database.
@@ -62,7 +68,9 @@ pub(crate) struct Args {
 
 /// Runs until interrupted.
 pub(crate) async fn run(config_path: &Path, args: Args) -> anyhow::Result<()> {
-    start_logs();
+    let watch = Watch::default();
+    start_logs(&watch);
+    let text = std::fs::read_to_string(config_path).unwrap_or_default();
     let mut config = configuration::load(config_path)?;
     let environment = secrets::environment_of(&config);
     environment.override_targets(&mut config)?;
@@ -119,14 +127,29 @@ pub(crate) async fn run(config_path: &Path, args: Args) -> anyhow::Result<()> {
     greet(&url, &config, &running);
 
     let (sender, receiver) = mpsc::unbounded_channel();
-    let parts = parts::start(&config, ledger, Queue::Local(sender), &environment, signer)?;
+    let mask = Arc::new(Mask::new(&config, &Secrets::read(&config, &environment)));
+    let queue = Queue::Local(sender);
+    let inspect = Inspect {
+        file: config_path.to_owned(),
+        text,
+        running,
+        data: args.data.clone(),
+        ledger: ledger.clone(),
+        queue: queue.clone(),
+        client: oncehook_drain::client().context("the system's certificates")?,
+        watch,
+        mask,
+        started: SystemClock.now(),
+        cache: Default::default(),
+    };
+    let parts = parts::start(&config, ledger, queue, &environment, signer)?;
     if args.die_before_wake {
         std::thread::spawn(move || die_at_first(receiver));
     } else {
         tokio::spawn(parts::drain_loop(Arc::clone(&parts.drain), receiver));
         tokio::spawn(parts::sweep_loop(parts.sweep, Arc::clone(&parts.clock)));
     }
-    serve(listener, parts.ingest).await;
+    serve(listener, parts.ingest, Arc::new(inspect)).await;
     Running::remove(&args.data);
     Ok(())
 }
@@ -144,14 +167,22 @@ fn large_bodies(data: &Path, config: &Config) -> anyhow::Result<Arc<Folder>> {
     Ok(Arc::new(folder))
 }
 
-async fn serve(listener: TcpListener, ingest: Arc<Ingest>) {
+async fn serve(listener: TcpListener, ingest: Arc<Ingest>, inspect: Arc<Inspect>) {
+    let (watch, mask) = (inspect.watch.clone(), Arc::clone(&inspect.mask));
     let handler = move |request| {
-        let ingest = Arc::clone(&ingest);
-        async move { oncehook_ingest::handle(&ingest, request).await }
+        let (ingest, watch, mask) = (Arc::clone(&ingest), watch.clone(), Arc::clone(&mask));
+        async move {
+            let handle = async |request| oncehook_ingest::handle(&ingest, request).await;
+            watch.request(&mask, request, handle).await
+        }
     };
-    let interrupted = interrupted();
+    let page = move |request| {
+        let inspect = Arc::clone(&inspect);
+        async move { inspect.answer(request).await }
+    };
     Gateway::new(|| SystemClock.now())
-        .serve(listener, handler, interrupted)
+        .beside(page)
+        .serve(listener, handler, interrupted())
         .await;
 }
 
@@ -236,18 +267,21 @@ async fn signer(
     Ok(Signer::local(&services.endpoint()))
 }
 
-/// Readable lines on standard error, one for each event and attempt.
-fn start_logs() {
+/// Readable lines on standard error, one for each event and attempt; the page hears them, too, whatever is filtered.
+fn start_logs(watch: &Watch) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ONCEHOOK_LOG").unwrap_or_else(|_| {
         tracing_subscriber::EnvFilter::new(
             "warn,dynoxide=error,oncehook_ingest=info,oncehook_drain=info,oncehook_edge=error",
         )
     });
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt::layer()
         .compact()
         .with_target(false)
         .with_writer(std::io::stderr)
-        .with_env_filter(filter)
+        .with_filter(filter);
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(watch.layer())
         .init();
 }
 
@@ -256,6 +290,7 @@ fn greet(url: &str, config: &Config, running: &Running) {
     for name in config.sources.keys() {
         println!("  {url}/webhooks/{name}");
     }
+    println!("  the page that shows what happens: {url}{}", inspect::PAGE);
     println!("  fake API for destinations: {}/emails", running.mail);
     if config
         .destinations

@@ -1,7 +1,7 @@
 //! `oncehook events`: stored events as a list, or one with all that belongs to it. What changes them is in `act`.
 
 mod act;
-mod desk;
+pub(crate) mod desk;
 pub(crate) mod one;
 pub(crate) mod select;
 
@@ -126,7 +126,7 @@ fn list(events: &[EventView], as_json: bool) {
 }
 
 /// The rules that applied, or why nothing did.
-fn why(event: &EventView) -> String {
+pub(crate) fn why(event: &EventView) -> String {
     if let Some(reason) = &event.record.reason {
         return reason.clone();
     }

@@ -62,6 +62,18 @@ pub(crate) struct Step<T> {
 pub(crate) type End = Result<String, String>;
 
 impl How {
+    /// One act that somebody has confirmed elsewhere, for this reason.
+    pub(crate) const fn confirmed(reason: Option<String>) -> Self {
+        Self {
+            yes: true,
+            reason,
+            who: None,
+            rate: 20.0,
+            at_once: 1,
+            json: false,
+        }
+    }
+
     /// Who acts, and why.
     pub(crate) fn actor(&self) -> Actor {
         let user = ["USER", "LOGNAME"]

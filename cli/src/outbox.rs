@@ -1,7 +1,7 @@
 //! `oncehook outbox`: effects and where they stand. What changes them is in `act`.
 
 mod act;
-mod desk;
+pub(crate) mod desk;
 pub(crate) mod select;
 
 use std::path::Path;

@@ -64,7 +64,7 @@ pub(crate) fn run(config: &Path, args: &Args) -> anyhow::Result<Answer> {
     let config = configuration::load(config)?;
     let source = source(&config, args.source.as_deref())?;
     let body = Bytes::from(configuration::read(&args.file)?);
-    let Some(event) = event(source, body, args)? else {
+    let Some(event) = event(source, body, &args.kind, &args.id)? else {
         output::note("this is a handshake: it is answered and is no event");
         return Ok(Answer::Yes);
     };
@@ -72,23 +72,32 @@ pub(crate) fn run(config: &Path, args: &Args) -> anyhow::Result<Answer> {
         output::note("note: this event has no type in its body: give the provider's header with --kind");
     }
     let rules = Rules::new(&config).map_err(|error| misuse(error.to_string()))?;
-    let decision = decide(source.mode, source.not_before, &rules, &event);
-    let explained = if event.defect.is_none() {
-        rules.explain(&event)
-    } else {
-        Vec::new()
-    };
-    let planned = Planned {
-        event,
-        explained,
-        decision,
-    };
+    let planned = plan(source, &rules, event);
     if args.json {
         output::json(&json::planned(&planned));
     } else {
         show::planned(&planned);
     }
     Ok(Answer::from_bool(!matches!(planned.decision, Decision::Fail(_))))
+}
+
+/// What these rules make of an event of this source.
+fn plan(source: &SourceConfig, rules: &Rules, event: Event) -> Planned {
+    let explained = if event.defect.is_none() {
+        rules.explain(&event)
+    } else {
+        Vec::new()
+    };
+    Planned {
+        decision: decide(source.mode, source.not_before, rules, &event),
+        explained,
+        event,
+    }
+}
+
+/// The same for scripts.
+pub(crate) fn to_json(source: &SourceConfig, rules: &Rules, event: Event) -> serde_json::Value {
+    json::planned(&plan(source, rules, event))
 }
 
 fn source<'c>(config: &'c Config, name: Option<&str>) -> anyhow::Result<&'c SourceConfig> {
@@ -105,10 +114,19 @@ fn source<'c>(config: &'c Config, name: Option<&str>) -> anyhow::Result<&'c Sour
     }
 }
 
-fn event(config: &SourceConfig, body: Bytes, args: &Args) -> anyhow::Result<Option<Event>> {
+/// The event that a body would be, signed as its provider signs; none for a handshake.
+///
+/// # Errors
+/// When the source cannot sign it, or would not believe it.
+pub(crate) fn event(
+    config: &SourceConfig,
+    body: Bytes,
+    kind: &str,
+    id: &str,
+) -> anyhow::Result<Option<Event>> {
     let now = SystemClock.now();
     let name = config.secrets.first().unwrap_or(&config.name);
     let source = signing::source(config, &secrets::dev_secret(name))?;
-    let request = signing::sign(&source, &args.id, &args.kind, body, now, &HeaderMap::new())?;
+    let request = signing::sign(&source, id, kind, body, now, &HeaderMap::new())?;
     signing::event(&source, request, now)
 }

@@ -78,6 +78,21 @@ pub(crate) fn prepare(
     options: &Options,
     now: Timestamp,
 ) -> anyhow::Result<Prepared> {
+    let body = options.data.as_deref().map(configuration::read).transpose()?;
+    prepare_with(config, kind, options, body.map(Bytes::from), now)
+}
+
+/// As [`prepare`], with this body whatever the options say.
+///
+/// # Errors
+/// As there.
+pub(crate) fn prepare_with(
+    config: &SourceConfig,
+    kind: &str,
+    options: &Options,
+    body: Option<Bytes>,
+    now: Timestamp,
+) -> anyhow::Result<Prepared> {
     let at = now.checked_sub(options.age).context("--age")?;
     let name = config.secrets.first().unwrap_or(&config.name);
     let secret = options.secret.clone().unwrap_or_else(|| secrets::first(name));
@@ -86,10 +101,7 @@ pub(crate) fn prepare(
         .clone()
         .unwrap_or_else(|| payload::new_id(&config.scheme));
     let made = payload::make(&config.scheme, kind, &id, options.created.unwrap_or(at));
-    let body = match &options.data {
-        Some(file) => configuration::read(file)?.into(),
-        None => Bytes::from(made.body),
-    };
+    let body = body.unwrap_or_else(|| Bytes::from(made.body));
     let genuine = signing::source(config, &secret)?;
     let mut request = signing::sign(&genuine, &id, kind, body.clone(), at, &made.headers)?;
     let event = signing::event(&genuine, request.clone(), at)?;

@@ -3,7 +3,7 @@
 //! Does not retry and does not look at what the receiver stored: every answer is shown as it came.
 
 mod curl;
-mod deliveries;
+pub(crate) mod deliveries;
 
 use std::path::Path;
 

@@ -2,7 +2,11 @@
 //!
 //! Creates and changes nothing itself.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::bail;
 use http::Uri;
@@ -65,7 +69,6 @@ impl Storage {
         };
         let table = self.table.clone().or_else(|| set("ONCEHOOK_TABLE"));
         let bucket = self.bodies.clone().or_else(|| set(oncehook_edge::BODIES));
-        let folder = || -> Arc<dyn Bodies> { Arc::new(Folder::new(self.data.join(crate::dev::BODIES))) };
         let running = Running::read(&self.data);
         if let Some(endpoint) = &self.endpoint {
             if !answers(endpoint).await {
@@ -76,7 +79,7 @@ impl Storage {
             return Ok(Place {
                 client: oncehook_edge::local_dynamodb(endpoint),
                 table: table.unwrap_or_else(|| crate::dev::TABLE.to_owned()),
-                bodies: bucket.or_else(|| dev.is_some().then(folder)),
+                bodies: bucket.or_else(|| dev.is_some().then(|| folder(&self.data))),
                 local: true,
                 dev,
             });
@@ -93,13 +96,7 @@ impl Storage {
             });
         }
         match running {
-            Ok(running) if answers(&running.endpoint).await => Ok(Place {
-                client: oncehook_edge::local_dynamodb(&running.endpoint),
-                table: running.table.clone(),
-                bodies: Some(folder()),
-                local: true,
-                dev: Some(running),
-            }),
+            Ok(running) if answers(&running.endpoint).await => Ok(Place::of_dev(running, &self.data)),
             _ => bail!(
                 "`oncehook dev` is not running in {}: start it, or give the folder of a running one with --data; \
                  for AWS set ONCEHOOK_TABLE or give --table, the stack's output TableName",
@@ -122,6 +119,17 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// That of an `oncehook dev`, which is known to run.
+    pub(crate) fn of_dev(running: Running, data: &Path) -> Self {
+        Self {
+            client: oncehook_edge::local_dynamodb(&running.endpoint),
+            table: running.table.clone(),
+            bodies: Some(folder(data)),
+            local: true,
+            dev: Some(running),
+        }
+    }
+
     /// The ledger. Acts need the configuration, for the user's tables and the shards; reading does not.
     pub(crate) fn ledger(&self, config: Option<&Config>) -> Ledger {
         let tables = config.map(|config| Environment::process().tables(config));
@@ -144,6 +152,11 @@ impl Place {
         let client = aws_sdk_sqs::Client::new(&aws().await);
         Some(Queue::Sqs { client, url })
     }
+}
+
+/// The bodies of the `oncehook dev` in this folder.
+fn folder(data: &Path) -> Arc<dyn Bodies> {
+    Arc::new(Folder::new(data.join(crate::dev::BODIES)))
 }
 
 fn bucket_of(signer: Signer, name: String) -> Arc<dyn Bodies> {

@@ -5,7 +5,7 @@
 
 mod event;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
@@ -24,10 +24,17 @@ use crate::server::{self, Answer, Dropped};
 /// The largest body that API Gateway takes.
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
 
+/// The largest body that what stands beside the webhooks takes.
+const MAX_BESIDE: usize = 1024 * 1024;
+
+type Beside =
+    Arc<dyn Fn(Request<Bytes>) -> Pin<Box<dyn Future<Output = Response<Bytes>> + Send>> + Send + Sync>;
+
 /// The gateway; [`Gateway::serve`] runs it.
 #[derive(Clone)]
 pub struct Gateway {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    beside: Option<Beside>,
 }
 
 impl std::fmt::Debug for Gateway {
@@ -39,7 +46,21 @@ impl std::fmt::Debug for Gateway {
 impl Gateway {
     /// A gateway that takes the time of its events from `now`.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        Self { now: Arc::new(now) }
+        Self {
+            now: Arc::new(now),
+            beside: None,
+        }
+    }
+
+    /// Has `handler` answer every request whose path is none of a webhook; without it they are answered with 404.
+    #[must_use]
+    pub fn beside<H, F>(mut self, handler: H) -> Self
+    where
+        H: Fn(Request<Bytes>) -> F + Send + Sync + 'static,
+        F: Future<Output = Response<Bytes>> + Send + 'static,
+    {
+        self.beside = Some(Arc::new(move |request| Box::pin(handler(request))));
+        self
     }
 
     /// Serves `/webhooks/{source}` on `listener` until `shutdown`, then lets the requests under way finish.
@@ -67,20 +88,17 @@ impl Gateway {
         F: Future<Output = Response<Body>> + Send + 'static,
     {
         let Some(source) = source_of(request.uri().path()).map(str::to_owned) else {
-            return Ok(message(StatusCode::NOT_FOUND, "Not Found"));
+            return match &self.beside {
+                Some(beside) => elsewhere(request, beside).await,
+                None => Ok(message(StatusCode::NOT_FOUND, "Not Found")),
+            };
         };
         if announced(request.headers()).is_some_and(|length| length > MAX_BODY) {
             return Ok(message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"));
         }
-        let (head, body) = request.into_parts();
-        let body = match Limited::new(body, MAX_BODY).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                return Ok(message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"));
-            }
-            Err(_) => return Err(Dropped),
+        let Some(request) = bounded(request, MAX_BODY).await? else {
+            return Ok(message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"));
         };
-        let request = Request::from_parts(head, body);
         let id = Uuid::new_v4().to_string();
         let event = event_json(&request, &source, peer.ip(), (self.now)(), &id).to_string();
         let handled = tokio::spawn(async move {
@@ -92,6 +110,23 @@ impl Gateway {
             Ok(Err(())) => message(StatusCode::BAD_REQUEST, "Bad Request"),
             Err(_) => message(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
         })
+    }
+}
+
+async fn elsewhere(request: Request<Incoming>, beside: &Beside) -> Result<Answer, Dropped> {
+    match bounded(request, MAX_BESIDE).await? {
+        Some(request) => Ok(beside(request).await.map(Full::new)),
+        None => Ok(message(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large")),
+    }
+}
+
+/// The whole request; none if its body is larger than `limit`, in bytes.
+async fn bounded(request: Request<Incoming>, limit: usize) -> Result<Option<Request<Bytes>>, Dropped> {
+    let (head, body) = request.into_parts();
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(Some(Request::from_parts(head, body.to_bytes()))),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Ok(None),
+        Err(_) => Err(Dropped),
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use oncehook_core::{clock::Clock as _, rules::Rules};
-use oncehook_edge::SystemClock;
+use oncehook_core::rules::Rules;
 use oncehook_store::{EventView, Outcome};
 use serde_json::json;
 
 use super::{
-    desk::Desk,
+    desk::{self, Desk},
     select::{self, Filter},
 };
 use crate::{
@@ -95,36 +94,13 @@ pub(crate) async fn discard(file: &Path, args: &Args) -> anyhow::Result<Answer> 
         ));
     }
     let events = events(&desk, args, &[]).await?;
-    let would = |event: &EventView| {
-        if event.listed {
-            return Ok(format!(
-                "take it off the list of {} events, unapplied",
-                event.record.outcome.as_str()
-            ));
-        }
-        Err(format!(
-            "it is {} and stands in no list",
-            event.record.outcome.as_str()
-        ))
-    };
     let steps = events
         .iter()
-        .map(|event| step("discard", event, would(event)))
+        .map(|event| step("discard", event, desk::may_dismiss(event)))
         .collect();
     args.how
         .carry_out("discard", &HEAD, steps, async |pk| {
-            let event = desk.read(&pk).await?;
-            let told = would(&event)?;
-            let keep = desk.keep(&event);
-            let written = desk
-                .ledger
-                .dismiss(&event, keep, &args.how.actor(), SystemClock.now())
-                .await;
-            match written {
-                Ok(true) => Ok(told),
-                Ok(false) => Err("it changed meanwhile: look again".to_owned()),
-                Err(error) => Err(error.to_string()),
-            }
+            desk.dismiss(&args.how, &pk).await
         })
         .await
 }

@@ -20,25 +20,25 @@ use crate::{operate::How, storage::Place};
 const BUDGET: Duration = Duration::from_secs(10);
 
 /// What acts are decided with.
-pub(super) struct Desk {
-    pub(super) place: Place,
-    pub(super) ledger: Ledger,
-    pub(super) config: Config,
-    pub(super) rules: Rules,
-    pub(super) queue: Option<Queue>,
-    pub(super) release: bool,
+pub(crate) struct Desk {
+    pub(crate) place: Place,
+    pub(crate) ledger: Ledger,
+    pub(crate) config: Config,
+    pub(crate) rules: Rules,
+    pub(crate) queue: Option<Queue>,
+    pub(crate) release: bool,
 }
 
 /// What would become of an event.
-pub(super) struct Planned {
+pub(crate) struct Planned {
     event: Event,
     decision: Decision,
     keep: Keep,
-    pub(super) told: String,
+    pub(crate) told: String,
 }
 
 impl Desk {
-    pub(super) async fn read(&self, pk: &str) -> Result<EventView, String> {
+    pub(crate) async fn read(&self, pk: &str) -> Result<EventView, String> {
         let event = self
             .ledger
             .event_alone(pk)
@@ -47,7 +47,7 @@ impl Desk {
         event.ok_or_else(|| "it is gone".to_owned())
     }
 
-    pub(super) fn keep(&self, event: &EventView) -> Keep {
+    pub(crate) fn keep(&self, event: &EventView) -> Keep {
         const DAY: jiff::SignedDuration = jiff::SignedDuration::from_hours(24);
         let source = self.config.sources.get(&event.source);
         Keep {
@@ -57,7 +57,7 @@ impl Desk {
     }
 
     /// What would become of an event, or why nothing.
-    pub(super) fn plan(&self, stored: &EventView) -> Result<Planned, String> {
+    pub(crate) fn plan(&self, stored: &EventView) -> Result<Planned, String> {
         let outcome = stored.record.outcome;
         match outcome {
             Outcome::Failed | Outcome::Ignored => {}
@@ -118,7 +118,7 @@ impl Desk {
     }
 
     /// Reads an event again, plans again, and commits.
-    pub(super) async fn act(&self, how: &How, pk: &str) -> Result<String, String> {
+    pub(crate) async fn act(&self, how: &How, pk: &str) -> Result<String, String> {
         let stored = self.read(pk).await?;
         let Planned {
             event,
@@ -160,6 +160,31 @@ impl Desk {
             }
         }
     }
+
+    /// Reads an event again and takes it off its list.
+    pub(crate) async fn dismiss(&self, how: &How, pk: &str) -> Result<String, String> {
+        let event = self.read(pk).await?;
+        let told = may_dismiss(&event)?;
+        let keep = self.keep(&event);
+        let written = self
+            .ledger
+            .dismiss(&event, keep, &how.actor(), SystemClock.now())
+            .await;
+        match written {
+            Ok(true) => Ok(told),
+            Ok(false) => Err("it changed meanwhile: look again".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// What taking an event off its list means, or why it is on none.
+pub(crate) fn may_dismiss(event: &EventView) -> Result<String, String> {
+    let outcome = event.record.outcome.as_str();
+    if event.listed {
+        return Ok(format!("take it off the list of {outcome} events, unapplied"));
+    }
+    Err(format!("it is {outcome} and stands in no list"))
 }
 
 /// The effect of this name as the rules make it of the event now.

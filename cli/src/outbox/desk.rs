@@ -17,7 +17,7 @@ use crate::{events, operate::How, storage::Place};
 
 /// An act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(crate) enum Verb {
     Retry,
     Resend { render: bool },
     Park,
@@ -25,18 +25,18 @@ pub(super) enum Verb {
 }
 
 /// What acts are decided with.
-pub(super) struct Desk {
-    pub(super) place: Place,
-    pub(super) ledger: Ledger,
-    pub(super) config: Option<Config>,
-    pub(super) rules: Option<Rules>,
-    pub(super) queue: Option<Queue>,
-    pub(super) client: oncehook_drain::Client,
+pub(crate) struct Desk {
+    pub(crate) place: Place,
+    pub(crate) ledger: Ledger,
+    pub(crate) config: Option<Config>,
+    pub(crate) rules: Option<Rules>,
+    pub(crate) queue: Option<Queue>,
+    pub(crate) client: oncehook_drain::Client,
 }
 
 impl Verb {
     /// Its name.
-    pub(super) const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Retry => "retry",
             Self::Resend { .. } => "resend",
@@ -53,7 +53,7 @@ impl Verb {
 
 impl Desk {
     /// What would be done with an item, in words, or why nothing.
-    pub(super) async fn would(
+    pub(crate) async fn would(
         &self,
         verb: Verb,
         item: &StoredItem,
@@ -109,7 +109,7 @@ impl Desk {
     }
 
     /// Reads an item again, decides again, and writes.
-    pub(super) async fn act(&self, verb: Verb, how: &How, key: &OutboxKey) -> Result<String, String> {
+    pub(crate) async fn act(&self, verb: Verb, how: &How, key: &OutboxKey) -> Result<String, String> {
         let told = |error: anyhow::Error| format!("{error:#}");
         let ledger = &self.ledger;
         let item = ledger.item(key).await.map_err(|error| error.to_string())?;

@@ -16,7 +16,7 @@ use crate::{
 
 /// One delivery.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     took: Duration,
     answer: Result<Answer, String>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Sent {
 ///
 /// # Errors
 /// When the URL cannot be used; a delivery that fails is a result.
-pub(super) async fn all(
+pub(crate) async fn all(
     url: &str,
     prepared: &Prepared,
     times: u16,
@@ -77,7 +77,7 @@ impl Sent {
     }
 
     /// For scripts.
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let milliseconds = u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX);
         match &self.answer {
             Ok(Answer {

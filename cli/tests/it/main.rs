@@ -5,6 +5,7 @@
 mod audit;
 mod check;
 mod dev;
+mod inspect;
 mod kill;
 mod offline;
 mod operate;

@@ -192,9 +192,9 @@ impl Ledger {
         let update = writing.build(&self.table, item, now);
         // The event stays until the item is done once more.
         let holds = Holds::of(&item.raw);
-        self.act(item, act, async || {
-            let written = self.write_and_keep(&item.key, holds, update.clone()).await?;
-            Ok(written == Settling::Written)
+        self.act(item, act, || {
+            let writing = self.write_and_keep(&item.key, holds, update.clone());
+            async { Ok(writing.await? == Settling::Written) }
         })
         .await
     }
@@ -219,9 +219,7 @@ impl Ledger {
         writing.remove.extend(["work", "work_at"]);
         let update = writing.build(&self.table, item, now);
         let acting = self
-            .act(item, &act, async || {
-                self.update_alone(update.clone(), "act").await
-            })
+            .act(item, &act, || self.update_alone(update.clone(), "act"))
             .await?;
         if acting == Acting::Written && attr::flag(&item.raw, "kept") {
             self.let_go(&item.key.pk, now).await;

@@ -97,6 +97,16 @@ impl Scheme {
             .is_some_and(|challenge| challenge.is_asked_by(request))
     }
 
+    /// The headers that hold its signature, or the secret itself: to be shown to nobody.
+    #[must_use]
+    pub fn signature_headers(&self) -> Vec<String> {
+        let header = |location| match location {
+            Location::Header(name) => Some(name),
+            Location::Pointer(_) => None,
+        };
+        Facts::of(self).signature.into_iter().filter_map(header).collect()
+    }
+
     /// The status that the provider wants.
     #[must_use]
     pub fn success(&self) -> u16 {

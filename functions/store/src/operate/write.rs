@@ -96,11 +96,11 @@ impl Writing {
 
 impl Ledger {
     /// Writes until the database answers; knows its own act after a lost answer.
-    pub(super) async fn act(
+    pub(super) async fn act<F: Future<Output = Result<bool, StoreError>>>(
         &self,
         item: &StoredItem,
         act: &Act,
-        write: impl AsyncFn() -> Result<bool, StoreError>,
+        write: impl Fn() -> F,
     ) -> Result<Acting, StoreError> {
         let mut tries = 1;
         loop {
