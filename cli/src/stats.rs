@@ -4,6 +4,7 @@
 mod cloudwatch;
 pub(crate) mod lines;
 mod report;
+mod show;
 
 use std::{
     collections::BTreeMap,

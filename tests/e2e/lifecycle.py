@@ -39,7 +39,7 @@ class Lifecycle:
         before = {name: self.stack.physical(name) for name in tables}
         items = {(item["pk"], item["sk"]) for item in s.items()}
         versions = {name: self.version(name) for name in self.recorder.calls}
-        self.parameters |= {"IngestMemory": "512", "LogLevel": "debug", "LongestCall": "15"}
+        self.parameters |= {"IngestMemory": "512", "LogLevel": "debug", "LongestCall": "15", "Tracing": "spans"}
         changes = self.deploy()
         check(not tables & set(changes), f"a table changes: {changes}")
         check({name: self.stack.physical(name) for name in tables} == before, "another table")
@@ -50,7 +50,10 @@ class Lifecycle:
         check((answer.status, answer.replayed) == (200, True), f"{answer}")
         check(s.post(invoice("evt_17", "cus_17")).outcome == "applied", "the new version applies nothing")
         check(s.post(invoice("evt_18", "cus_18"), secret=FIRST).status == 401, "the secret that was dropped is accepted")
-        eventually(lambda: s.destination.about("cus_17@"), 20, "the receipt of the new version")
+        (call,) = eventually(lambda: s.destination.about("cus_17@"), 20, "the receipt of the new version")
+        trace = call.headers.get("traceparent", "-").split("-")[1]
+        spans = {group: [line for line in lines if trace in line] for group, lines in s.logs().items()}
+        check(spans["ingest"] and spans["drain"], f"no trace {trace} from the request to the call: {spans}")
         return (
             f"UPDATE_COMPLETE, {len(changes)} changes, new versions of {', '.join(sorted(versions))}; "
             f"{len(items)} items still there, an old event still a duplicate, the dropped secret refused"

@@ -1,4 +1,4 @@
-//! Adds samples up and shows the sums. Reads nothing; the time is an argument.
+//! Adds samples up. Reads nothing and prints nothing; the time is an argument.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,6 @@ use jiff::{SignedDuration, Timestamp, civil::Date, tz::Offset};
 use oncehook_core::config::Config;
 use oncehook_edge::metrics::{METRICS, Metric};
 use serde_json::{Map, Value, json};
-
-use crate::output;
 
 /// One number that was emitted, or a sum of such over a time that begins at `at`.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,23 +23,23 @@ pub(super) struct Sample {
 /// Sums, by source and by destination.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    from: Timestamp,
-    until: Timestamp,
-    sources: BTreeMap<String, Counts>,
-    destinations: BTreeMap<String, Counts>,
+    pub(super) from: Timestamp,
+    pub(super) until: Timestamp,
+    pub(super) sources: BTreeMap<String, Counts>,
+    pub(super) destinations: BTreeMap<String, Counts>,
     /// The age in seconds of the oldest open effect, by destination.
     pub(super) oldest_open: BTreeMap<String, f64>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+pub(super) struct Counts {
     totals: BTreeMap<&'static str, u64>,
     /// Received, and duplicates among them.
-    days: BTreeMap<Date, (u64, u64)>,
+    pub(super) days: BTreeMap<Date, (u64, u64)>,
 }
 
 impl Counts {
-    fn total(&self, name: &str) -> u64 {
+    pub(super) fn total(&self, name: &str) -> u64 {
         self.totals.get(name).copied().unwrap_or_default()
     }
 }
@@ -151,80 +149,17 @@ impl Report {
             "destinations": destinations.collect::<Map<String, Value>>(),
         })
     }
-
-    /// For people.
-    pub(super) fn show(&self) {
-        output::note(format!(
-            "from {} to {}",
-            output::time(self.from),
-            output::time(self.until)
-        ));
-        table("source", "ingest", &self.sources, |_, counts| {
-            let share = rate(counts.total("Received"), counts.total("Duplicates"));
-            ("duplicates %", percent(share))
-        });
-        let days = self.sources.iter().flat_map(|(name, counts)| {
-            let days = counts.days.iter().filter(|(_, (received, _))| *received > 0);
-            days.map(move |(day, (received, duplicates))| {
-                let share = percent(rate(*received, *duplicates));
-                let numbers = [received.to_string(), duplicates.to_string(), share];
-                [day.to_string(), name.clone()]
-                    .into_iter()
-                    .chain(numbers)
-                    .collect()
-            })
-        });
-        let mut days: Vec<Vec<String>> = days.collect();
-        days.sort();
-        if !days.is_empty() {
-            output::line("");
-            output::table(&["day", "source", "received", "duplicates", "duplicates %"], days);
-        }
-        if !self.destinations.is_empty() {
-            output::line("");
-            table("destination", "drain", &self.destinations, |name, _| {
-                let age = self.oldest_open.get(name);
-                (
-                    "oldest open",
-                    age.map_or_else(|| "-".to_owned(), |age| duration(*age)),
-                )
-            });
-        }
-    }
-}
-
-fn table(
-    what: &str,
-    function: &str,
-    all: &BTreeMap<String, Counts>,
-    last: impl Fn(&str, &Counts) -> (&'static str, String),
-) {
-    let names: Vec<String> = counted(function)
-        .map(|metric| key(metric.name).replace('_', " "))
-        .collect();
-    let (title, _) = last("", &Counts::default());
-    let head: Vec<&str> = [what]
-        .into_iter()
-        .chain(names.iter().map(String::as_str))
-        .chain([title])
-        .collect();
-    let row = |(name, counts): (&String, &Counts)| {
-        let numbers = counted(function).map(|metric| counts.total(metric.name).to_string());
-        let end = last(name, counts).1;
-        [name.clone()].into_iter().chain(numbers).chain([end]).collect()
-    };
-    output::table(&head, all.iter().map(row).collect());
 }
 
 /// What a function counts.
-fn counted(function: &str) -> impl Iterator<Item = &'static Metric> {
+pub(super) fn counted(function: &str) -> impl Iterator<Item = &'static Metric> {
     METRICS
         .iter()
         .filter(move |metric| metric.function == function && metric.unit == "Count")
 }
 
 /// `NotCommitted` as `not_committed`.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     let mut key = String::new();
     for character in name.chars() {
         if character.is_uppercase() && !key.is_empty() {
@@ -237,12 +172,8 @@ fn key(name: &str) -> String {
 
 /// The share of duplicates; none where nothing came.
 #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 52 bits")]
-fn rate(received: u64, duplicates: u64) -> Option<f64> {
+pub(super) fn rate(received: u64, duplicates: u64) -> Option<f64> {
     (received > 0).then(|| duplicates as f64 / received as f64)
-}
-
-fn percent(rate: Option<f64>) -> String {
-    rate.map_or_else(|| "-".to_owned(), |rate| format!("{:.1}", rate * 100.0))
 }
 
 #[expect(
@@ -250,17 +181,8 @@ fn percent(rate: Option<f64>) -> String {
     clippy::cast_sign_loss,
     reason = "counts are whole and not negative"
 )]
-fn whole(value: f64) -> u64 {
+pub(super) fn whole(value: f64) -> u64 {
     value.round().max(0.0) as u64
-}
-
-fn duration(seconds: f64) -> String {
-    let seconds = whole(seconds);
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        _ => format!("{} h", seconds / 3600),
-    }
 }
 
 #[cfg(test)]

@@ -195,7 +195,7 @@ async fn a_change_of_the_template_alone_is_noticed() {
         (". See `oncehook outbox --state parked` - ", " - "),
         ("  ParkedAlarm:\n", "  Parked2Alarm:\n"),
         (
-            "MetricName: FailedPlans\n          MetricValue",
+            "MetricName: RefusedCommits\n          MetricValue",
             "MetricName: Failed\n          MetricValue",
         ),
         ("filter message = \"refused\"", "filter message = \"rejected\""),

@@ -197,6 +197,12 @@ async fn each_metric_of_sweep_is_emitted() {
     world.woken.close();
     let _watching =
         oncehook_edge::metrics::watch(move |line| into.lock().unwrap().push_str(&format!("{line}\n")));
+    handle(&world.sweep, now()).await.unwrap();
+    assert_eq!(
+        *lines.lock().unwrap(),
+        "",
+        "nothing is due beyond the grace, so nothing is sent"
+    );
     handle(&world.sweep, now() + SignedDuration::from_mins(10))
         .await
         .unwrap();
