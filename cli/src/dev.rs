@@ -125,6 +125,7 @@ pub(crate) async fn run(config_path: &Path, args: Args) -> anyhow::Result<()> {
         live: args.live,
     };
     running.write(&args.data)?;
+    crate::stats::lines::keep(&args.data)?;
     greet(&url, &config, &running);
 
     let (sender, receiver) = mpsc::unbounded_channel();

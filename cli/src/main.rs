@@ -9,12 +9,15 @@
 
 mod answer;
 mod audit;
+mod aws;
 mod check;
 mod completions;
 mod configuration;
 mod demo;
 mod destinations;
 mod dev;
+#[cfg(test)]
+mod documented;
 mod event;
 mod events;
 mod operate;
@@ -30,6 +33,7 @@ mod send;
 mod show;
 mod signing;
 mod sources;
+mod stats;
 mod storage;
 mod verify;
 mod when;
@@ -79,6 +83,8 @@ enum Command {
     Destinations(destinations::Args),
     /// Show one event or outbox item with all that belongs to it.
     Show(show::Args),
+    /// Count what came, what came again, what was delivered and what waits.
+    Stats(stats::Args),
     /// Find out what duplicates, races and forgeries do at any webhook endpoint of yours.
     Audit(audit::Args),
     /// Find every mistake in the configuration.
@@ -121,21 +127,12 @@ async fn run(config: &std::path::Path, command: Command) -> anyhow::Result<Answe
         Command::Events(args) => events::run(config, &args).await,
         Command::Outbox(args) => outbox::run(config, &args).await,
         Command::Show(args) => show::run(config, &args).await,
+        Command::Stats(args) => stats::run(config, &args).await,
         Command::Audit(args) => audit::run(config, &args).await,
         Command::Check(args) => check::run(config, &args),
         Command::Secret(args) => secret::run(config, args).await,
         Command::Sources(args) => sources::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Completions(args) => completions::run::<Cli>(&args),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_arguments_are_consistent() {
-        super::Cli::command().debug_assert();
     }
 }

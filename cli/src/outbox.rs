@@ -24,6 +24,7 @@ Examples:
   oncehook outbox retry --destination mail             what would be sent again under the same keys
   oncehook outbox retry --destination mail --yes --reason 'mail API is back'
   oncehook outbox resend --event evt_1                 under a new key; says what may happen twice
+  oncehook outbox park --all --reason 'restored'       nothing is sent until somebody has looked
   oncehook outbox discard KEY --reason 'sent by hand'
 
 Open, parked and dead items are read from their lists. Delivered and discarded ones stand in none: on AWS they need
@@ -51,6 +52,8 @@ enum Act {
     Retry(act::Args),
     /// Send items under a new key: what may have happened may happen twice.
     Resend(act::Resend),
+    /// Take items to have happened, perhaps, with a reason: nothing sends them until a person decides.
+    Park(act::Args),
     /// Drop items, with a reason. They are not sent, and expire with their events.
     Discard(act::Args),
 }
@@ -61,6 +64,7 @@ pub(crate) async fn run(config: &Path, args: &Args) -> anyhow::Result<Answer> {
         None => list(config, args).await,
         Some(Act::Retry(args)) => act::retry(config, args).await,
         Some(Act::Resend(args)) => act::resend(config, args).await,
+        Some(Act::Park(args)) => act::park(config, args).await,
         Some(Act::Discard(args)) => act::discard(config, args).await,
     }
 }
@@ -110,7 +114,10 @@ async fn list(config: &Path, args: &Args) -> anyhow::Result<Answer> {
         ];
         output::table(&head, views.into_iter().map(row).collect());
         for item in broken {
-            output::line(format!("{}  cannot be read: it can only be discarded", item.key));
+            output::line(format!(
+                "{}  cannot be read: it can only be parked or discarded",
+                item.key
+            ));
         }
     }
     if more > 0 {

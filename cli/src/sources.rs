@@ -155,6 +155,13 @@ fn facts(found: &Description) -> Vec<(&'static str, String)> {
         ("success", found.success.to_string()),
         ("answer within", found.timeout.clone().unwrap_or_default()),
         ("retries", found.retries.to_owned()),
+        (
+            "delivered again for",
+            found.retried_for.as_ref().map_or_else(
+                || "not said; 7d unless `retried_for` says otherwise".to_owned(),
+                |longest| format!("up to {longest}"),
+            ),
+        ),
     ];
     rows.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }

@@ -11,13 +11,19 @@ pub(crate) fn when(text: &str) -> Result<Timestamp, String> {
     if let Ok(at) = request::time(text) {
         return Ok(at);
     }
-    let ago: SignedDuration = text.parse().map_err(|_| {
-        "neither how long ago, such as 2h, nor a time, such as 2026-12-01T00:00:00Z".to_owned()
+    let ago = days(text).or_else(|| text.parse().ok()).ok_or_else(|| {
+        "neither how long ago, such as 2h or 7d, nor a time, such as 2026-12-01T00:00:00Z".to_owned()
     })?;
     SystemClock
         .now()
         .checked_sub(ago)
         .map_err(|error| error.to_string())
+}
+
+/// Whole days, each of 24 hours.
+fn days(text: &str) -> Option<SignedDuration> {
+    let days: i32 = text.strip_suffix('d')?.parse().ok()?;
+    Some(SignedDuration::from_hours(24 * i64::from(days)))
 }
 
 /// Whether a kind is the wanted one; `*` at the end stands for anything.
@@ -39,7 +45,9 @@ mod tests {
         assert_eq!(when("1796083200").unwrap().as_second(), 1_796_083_200);
         let ago = SystemClock.now().duration_since(when("2h").unwrap());
         assert!((ago - SignedDuration::from_hours(2)).abs() < SignedDuration::from_secs(5));
-        assert!(when("yesterday").is_err());
+        let ago = SystemClock.now().duration_since(when("7d").unwrap());
+        assert!((ago - SignedDuration::from_hours(168)).abs() < SignedDuration::from_secs(5));
+        assert!(when("yesterday").is_err() && when("d").is_err());
         assert!(
             kind_matches(Some("invoice.*"), "invoice.paid") && !kind_matches(Some("invoice"), "invoice.paid")
         );

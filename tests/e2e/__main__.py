@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 import template as templates
+import watching
 from destination import Destination
 from emulator import ACCOUNT, REGION, Emulator
 from lifecycle import Lifecycle
@@ -70,6 +71,9 @@ def run(steps, given, emulator, stopping):
             break  # Every later scene would fail for the same reason.
     steps.run("stack updated", 180, life.updated)
     steps.run("logs", 30, lambda: logged(service))
+    steps.run("archive switched on", 60, life.archived)
+    steps.run("alarms and dashboard", 30, lambda: watching.alarms(service, template))
+    steps.run("stats", 60, lambda: watching.stats(service))
     steps.run("policies", 30, life.policies)
     if steps.failed:
         for name, lines in service.logs().items():

@@ -65,6 +65,8 @@ class Service:
         self.stack, self.emulator, self.destination, self.oncehook = stack, emulator, destination, oncehook
         self.dynamodb, self.sqs, self.iam = (emulator.client(name) for name in ("dynamodb", "sqs", "iam"))
         self.secret = None
+        # Every answer of the source `stripe` to a POST request.
+        self.answers = []
 
     def post(self, payload, secret=None, age=0, source="stripe", method="POST", content_type="application/json"):
         """Signs as Stripe documents it, on its own: nothing of Oncehook's code is asked."""
@@ -81,13 +83,16 @@ class Service:
         with contextlib.closing(connection):
             connection.request(method, f"/webhooks/{source}", body if method == "POST" else None, headers)
             answer = connection.getresponse()
-            return Answer(
+            answer = Answer(
                 answer.status,
                 answer.getheader("Oncehook-Outcome", ""),
                 answer.getheader("Oncehook-Replayed") == "true",
                 answer.read().decode(),
                 answer.getheader("Retry-After", ""),
             )
+            if source == "stripe" and method == "POST":
+                self.answers.append(answer)
+            return answer
 
     def secrets(self, *words, given=""):
         """`oncehook secret` as a person runs it for this stack."""

@@ -79,8 +79,14 @@ def batches(template, **_):
                     statement["Action"] = [*actions, ONLY_HERE]
 
 
+def queries(template, **_):
+    kept = {name: r for name, r in template["Resources"].items() if r["Type"] != "AWS::Logs::QueryDefinition"}
+    template["Resources"] = kept
+
+
 def plain_http(template, **_):
-    del template["Resources"]["BodiesPolicy"]
+    for name in ("BodiesPolicy", "ArchiveBucketPolicy"):
+        del template["Resources"][name]
 
 
 TRANSFORMATIONS = [
@@ -106,13 +112,17 @@ TRANSFORMATIONS = [
     ),
     (
         plain_http,
-        "the policy of the bucket, which refuses whoever comes without TLS, is left out: the emulator is reached over plain HTTP, "
-        "and obeys it",
+        "the policies of the buckets, which refuse whoever comes without TLS, are left out: the emulator is reached over plain "
+        "HTTP, and obeys them",
     ),
     (
         numbers,
         "the queue's batch size and concurrency are written in: the emulator leaves parameters of type Number as text and "
         "cannot compare them",
+    ),
+    (
+        queries,
+        "the saved queries are left out: the emulator knows no AWS::Logs::QueryDefinition",
     ),
 ]
 

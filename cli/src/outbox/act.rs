@@ -1,4 +1,4 @@
-//! `oncehook outbox retry`, `resend` and `discard`: which items, in what order, with what configuration.
+//! `oncehook outbox retry`, `resend`, `park` and `discard`: which items, in what order, with what configuration.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     keys: Vec<String>,
     #[command(flatten)]
     filter: Filter,
-    /// All parked and dead items, without a filter.
+    /// All items that the act is for, without a filter: parked and dead ones; for `park`, open and dead ones.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -55,12 +55,23 @@ pub(crate) async fn resend(config: &Path, args: &Resend) -> anyhow::Result<Answe
     run(config, &args.args, Verb::Resend { render: args.render }).await
 }
 
+/// Parks items.
+pub(crate) async fn park(config: &Path, args: &Args) -> anyhow::Result<Answer> {
+    needs_reason(args)?;
+    run(config, args, Verb::Park).await
+}
+
 /// Drops items.
 pub(crate) async fn discard(config: &Path, args: &Args) -> anyhow::Result<Answer> {
-    if args.how.reason.is_none() {
-        return Err(misuse("say why with --reason: it is recorded on the item"));
-    }
+    needs_reason(args)?;
     run(config, args, Verb::Discard).await
+}
+
+fn needs_reason(args: &Args) -> anyhow::Result<()> {
+    match args.how.reason {
+        Some(_) => Ok(()),
+        None => Err(misuse("say why with --reason: it is recorded on the item")),
+    }
 }
 
 async fn run(file: &Path, args: &Args, verb: Verb) -> anyhow::Result<Answer> {
@@ -72,8 +83,8 @@ async fn run(file: &Path, args: &Args, verb: Verb) -> anyhow::Result<Answer> {
     let place = args.storage.place().await?;
     let config = match (verb, configuration(file, &place, false)) {
         (_, Ok(config)) => Some(config),
-        // Dropping an item needs no configuration.
-        (Verb::Discard, Err(_)) => None,
+        // Dropping or parking an item needs no configuration.
+        (Verb::Park | Verb::Discard, Err(_)) => None,
         (_, Err(error)) => return Err(error),
     };
     let rules = match (&config, verb) {
@@ -91,7 +102,11 @@ async fn run(file: &Path, args: &Args, verb: Verb) -> anyhow::Result<Answer> {
         rules,
     };
     let items = if args.keys.is_empty() {
-        let states = select::states(&args.filter.state, &[OutboxState::Parked, OutboxState::Dead]);
+        let usual = match verb {
+            Verb::Park => [OutboxState::Open, OutboxState::Dead],
+            _ => [OutboxState::Parked, OutboxState::Dead],
+        };
+        let states = select::states(&args.filter.state, &usual);
         select::by_filter(
             &desk.place,
             &desk.ledger,
@@ -115,7 +130,7 @@ async fn run(file: &Path, args: &Args, verb: Verb) -> anyhow::Result<Answer> {
             desk.act(verb, &args.how, &key).await
         })
         .await?;
-    if desk.queue.is_none() && !desk.place.local && args.how.yes && verb != Verb::Discard {
+    if desk.queue.is_none() && !desk.place.local && args.how.yes && verb.wakes() {
         output::note("the next sweep wakes them; with ONCEHOOK_QUEUE_URL set they are woken at once");
     }
     Ok(answer)

@@ -4,7 +4,7 @@
 use oncehook_core::{
     clock::Clock as _,
     config::Config,
-    operate::{self, Refusal, Standing, give_up_at, may_discard, may_resend, may_retry},
+    operate::{self, Refusal, Standing, give_up_at, may_discard, may_park, may_resend, may_retry},
     outbox::KeyShape,
     plan::{Effect, EffectBody},
     rules::Rules,
@@ -20,6 +20,7 @@ use crate::{events, operate::How, storage::Place};
 pub(crate) enum Verb {
     Retry,
     Resend { render: bool },
+    Park,
     Discard,
 }
 
@@ -39,8 +40,14 @@ impl Verb {
         match self {
             Self::Retry => "retry",
             Self::Resend { .. } => "resend",
+            Self::Park => "park",
             Self::Discard => "discard",
         }
+    }
+
+    /// Whether an item is to be sent afterwards.
+    pub(super) const fn wakes(self) -> bool {
+        matches!(self, Self::Retry | Self::Resend { .. })
     }
 }
 
@@ -59,9 +66,14 @@ impl Desk {
             let allowed = may_discard(state, item.lease_until, now).map(|()| "discard".to_owned());
             return Ok(allowed.map_err(|why| why.to_string()));
         }
+        if verb == Verb::Park {
+            let allowed = may_park(state, item.lease_until, now);
+            let told = "park: nothing sends it until somebody has looked".to_owned();
+            return Ok(allowed.map(|()| told).map_err(|why| why.to_string()));
+        }
         let Some(view) = &item.view else {
             return Ok(Err(
-                "the stored item cannot be read: it can only be discarded".to_owned()
+                "the stored item cannot be read: it can only be parked or discarded".to_owned(),
             ));
         };
         let standing = Standing {
@@ -111,6 +123,7 @@ impl Desk {
                 let fresh = self.fresh(&item, render).await.map_err(|why| why.to_string())?;
                 ledger.resend(&item, &fresh, &actor, now).await
             }
+            Verb::Park => ledger.park(&item, &actor, now).await,
             Verb::Discard => ledger.discard(&item, &actor, now).await,
         };
         match written {
@@ -118,7 +131,7 @@ impl Desk {
             Ok(Acting::Changed) => return Err("it changed meanwhile: look again".to_owned()),
             Ok(Acting::Written) => {}
         }
-        if let (Some(queue), true) = (&self.queue, verb != Verb::Discard)
+        if let (Some(queue), true) = (&self.queue, verb.wakes())
             && let Err(error) = queue.wake(&[item.wakeup()]).await
         {
             return Ok(format!("{would} (not woken: {error}; the next sweep does it)"));

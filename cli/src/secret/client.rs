@@ -1,15 +1,11 @@
 //! Which parameter, in which account and Region; and what a call that fails there means.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, fmt};
 
-use aws_config::{BehaviorVersion, Region, retry::RetryConfig, timeout::TimeoutConfig};
 use aws_sdk_ssm::error::{ProvideErrorMetadata, SdkError};
-use aws_smithy_http_client::{
-    Builder,
-    tls::{Provider, rustls_provider::CryptoMode},
-};
 
 use super::parameter::Parameter;
+use crate::aws::{self, LOG_IN};
 
 /// Where the secrets are.
 #[derive(Debug, clap::Args)]
@@ -56,24 +52,8 @@ impl Place {
             (Some(name), _) => name.clone(),
             (None, stack) => format!("/oncehook/{}/secrets", stack.as_deref().unwrap_or_default()),
         };
-        let http = Builder::new()
-            .tls_provider(Provider::Rustls(CryptoMode::Ring))
-            .build_https();
-        let timeouts = TimeoutConfig::builder()
-            .operation_attempt_timeout(Duration::from_secs(10))
-            .operation_timeout(Duration::from_secs(30))
-            .build();
-        let mut loader = aws_config::defaults(BehaviorVersion::latest())
-            .http_client(http)
-            .retry_config(RetryConfig::standard())
-            .timeout_config(timeouts);
-        if let Some(region) = &self.region {
-            loader = loader.region(Region::new(region.clone()));
-        }
-        if let Some(profile) = &self.profile {
-            loader = loader.profile_name(profile);
-        }
-        Parameter::new(aws_sdk_ssm::Client::new(&loader.load().await), name, key)
+        let aws = aws::settings(self.region.as_deref(), self.profile.as_deref()).await;
+        Parameter::new(aws_sdk_ssm::Client::new(&aws), name, key)
     }
 }
 
@@ -114,6 +94,3 @@ where
     };
     anyhow::anyhow!("{doing}: {error}: {causes}{remedy}")
 }
-
-const LOG_IN: &str = "\nNo usable AWS credentials: give --profile or set AWS_PROFILE, after `aws sso login` if it uses SSO. What \
-    `aws` itself can use, this command can, too, after: eval \"$(aws configure export-credentials --format env)\"";

@@ -9,10 +9,12 @@ mod inspect;
 mod kill;
 mod offline;
 mod operate;
+mod park;
 mod running;
 mod secret;
 mod services;
 mod sources;
+mod stats;
 
 use std::{
     path::Path,

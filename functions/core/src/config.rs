@@ -2,6 +2,7 @@
 //! secrets are names, tables are logical.
 
 mod destination;
+mod kept;
 mod kind;
 mod parse;
 mod reader;

@@ -20,4 +20,5 @@ pub mod secret;
 pub mod settle;
 pub mod template;
 pub mod timing;
+pub mod trace;
 pub mod verify;

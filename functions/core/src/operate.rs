@@ -135,6 +135,21 @@ pub fn may_discard(
     }
 }
 
+/// Whether an item may be put on the list of what may have happened, for a person to decide. Works for items that cannot
+/// be read, too.
+///
+/// # Errors
+/// Why not.
+pub fn may_park(state: OutboxState, lease_until: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
+    leased(lease_until, now)?;
+    match state {
+        OutboxState::Open | OutboxState::Dead => Ok(()),
+        OutboxState::Parked => Err(refused(state, "there is nothing to do")),
+        OutboxState::Done => Err(refused(state, "it was delivered, and nothing sends it again")),
+        OutboxState::Discarded => Err(refused(state, "somebody dropped it, and nothing sends it again")),
+    }
+}
+
 /// What may happen twice if an item is sent under a new key, for the person who decides.
 #[must_use]
 pub fn twice(standing: &Standing<'_>) -> String {

@@ -10,6 +10,10 @@ use oncehook_core::{
     plan::EffectBody,
     settle::{Admission, Attempt, Settled, Settlement, abandon, admit, settle},
 };
+use oncehook_edge::{
+    metrics::Line,
+    trace::{Kind, Span, Trace},
+};
 use oncehook_store::{Lease, Settling, StoreError, Wakeup};
 use tokio::time::Instant;
 
@@ -34,9 +38,10 @@ impl Drain {
     ) -> Result<End, StoreError> {
         let started = Instant::now();
         let policy = destination.policy();
+        let span = span(lease, item, self.clock.now());
         let (settled, outcome) = match admit(item, &policy, lease.first_send, self.clock.now()) {
             Admission::Settle(settled) => (settled, ("not_sent", None)),
-            Admission::Send => match self.call(destination, lease, item, deadline).await {
+            Admission::Send => match self.call(destination, lease, item, span.as_ref(), deadline).await {
                 Ok(attempt) => {
                     let jitter = fastrand::f64();
                     let settled = settle(
@@ -73,6 +78,14 @@ impl Drain {
             reason = reason(&settled.settlement),
             "attempt"
         );
+        if let Some(mut span) = span {
+            span.set("oncehook.outcome", outcome.0);
+            span.set("oncehook.settlement", name(&settled.settlement));
+            if let Some(status) = outcome.1 {
+                span.number("http.response.status_code", status.into());
+            }
+            span.end("drain", now, settled.settlement != Settlement::Done);
+        }
         self.pause_or_resume(wakeup, destination, &settled).await;
         written?;
         if let Settlement::RetryAt(at) = settled.settlement {
@@ -109,6 +122,7 @@ impl Drain {
         destination: &Destination,
         lease: &Lease,
         item: &OutboxItem,
+        span: Option<&Span>,
         deadline: Instant,
     ) -> Result<Attempt, Unsendable> {
         if destination.missing_secret().is_some() {
@@ -147,7 +161,15 @@ impl Drain {
                 detail: "too little time was left in this invocation".to_owned(),
             });
         }
-        destination.deliver(item, event, time, now).await
+        match span.filter(|_| !destination.config.kind.is_aws()) {
+            None => destination.deliver(item, event, time, now).await,
+            Some(span) => {
+                let mut traced = item.clone();
+                let header = ("traceparent".to_owned(), span.traceparent());
+                traced.request.headers.push(header);
+                destination.deliver(&traced, event, time, now).await
+            }
+        }
     }
 
     /// Writes a settlement, again if the database is busy: a repetition after a lost answer finds the lease gone.
@@ -161,6 +183,10 @@ impl Drain {
         let mut tries = 1;
         loop {
             match self.ledger.settle(lease, item, settled, now).await {
+                Ok(Settling::Written) => {
+                    count(item, settled, now).emit(now);
+                    return Ok(Settling::Written);
+                }
                 Err(StoreError::Busy { .. }) if tries < SETTLE_TRIES => {
                     tokio::time::sleep(Duration::from_millis(100 * u64::from(tries))).await;
                     tries += 1;
@@ -169,6 +195,44 @@ impl Drain {
             }
         }
     }
+}
+
+/// The span of an attempt, where spans are wanted: its trace is that of the event.
+fn span(lease: &Lease, item: &OutboxItem, now: Timestamp) -> Option<Span> {
+    let of_event = || {
+        let (namespace, scope, id) = lease.key.event()?;
+        Some(Trace::of(&namespace, &scope, &id))
+    };
+    let mut span = Span::below(of_event, Kind::Client, "deliver", now)?;
+    if let Some((_, _, id)) = lease.key.event() {
+        span.set("oncehook.event.id", &id);
+    }
+    span.set("oncehook.source", &item.source);
+    span.set("oncehook.rule", &item.rule);
+    span.set("oncehook.effect", &item.effect);
+    span.set("oncehook.destination", &item.destination);
+    span.number("oncehook.attempt", item.attempts.into());
+    Some(span)
+}
+
+/// The metrics of one claimed item whose end was written: of a lost lease, the other claim counts it.
+fn count(item: &OutboxItem, settled: &Settled, now: Timestamp) -> Line {
+    let mut line = Line::new("drain").by("destination", &item.destination);
+    let age = now.duration_since(item.created_at).as_secs_f64();
+    line.count("Attempts", 1);
+    match &settled.settlement {
+        Settlement::Done => {
+            line.count("Delivered", 1);
+            line.put("ReceivedToDelivered", age * 1000.0);
+        }
+        Settlement::RetryAt(_) => {
+            line.count("Retried", 1);
+            line.put("OpenFor", age);
+        }
+        Settlement::Dead(_) => line.count("Dead", 1),
+        Settlement::Parked(_) => line.count("Parked", 1),
+    }
+    line
 }
 
 fn outcome(attempt: &Attempt) -> (&'static str, Option<u16>) {

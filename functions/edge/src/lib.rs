@@ -10,11 +10,13 @@ mod bucket;
 mod clients;
 mod connector;
 mod environment;
+pub mod metrics;
 mod parameter;
 mod provider_keys;
 mod secrets;
 mod signer;
 mod store;
+pub mod trace;
 
 use std::sync::Arc;
 
@@ -91,8 +93,8 @@ impl Clock for SystemClock {
 /// # Errors
 /// When a required variable is missing or the embedded configuration does not fit it; names the remedy.
 pub async fn start() -> anyhow::Result<Edge> {
-    start_logs();
     let environment = Environment::process();
+    start_logs(&environment);
     let config = embedded(&environment)?;
     for variable in unknown_targets(&config, std::env::vars_os()) {
         tracing::warn!(%variable, "no destination of oncehook.toml has this name");
@@ -129,12 +131,19 @@ pub fn embedded(environment: &Environment) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`).
-fn start_logs() {
-    let asked = Environment::process().get("ONCEHOOK_LOG");
+/// JSON lines on standard output, at the level of `ONCEHOOK_LOG` (default `info`); metrics, and spans if they are wanted, at
+/// every level.
+fn start_logs(environment: &Environment) {
+    let asked = environment.get("ONCEHOOK_LOG");
     let filter: Targets = asked
         .and_then(|asked| asked.parse().ok())
         .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let lines = fmt::layer().json().flatten_event(true).with_target(false);
     let _already_set = tracing_subscriber::registry().with(filter).with(lines).try_init();
+    trace::start(environment.get(trace::TRACING).as_deref(), metrics::to_log);
+    let namespace = environment.get(metrics::NAMESPACE);
+    metrics::start(
+        namespace.unwrap_or_else(|| "Oncehook".to_owned()),
+        metrics::to_log,
+    );
 }

@@ -29,11 +29,12 @@ use jiff::{SignedDuration, Timestamp};
 use crate::environment::Environment;
 
 /// Services as endpoints and signatures name them, and as the SDK's variables do (`AWS_ENDPOINT_URL_EVENTBRIDGE`).
-const SERVICES: [(&str, &str); 4] = [
+const SERVICES: [(&str, &str); 5] = [
     ("sqs", "SQS"),
     ("lambda", "LAMBDA"),
     ("events", "EVENTBRIDGE"),
     ("s3", "S3"),
+    ("monitoring", "CLOUDWATCH"),
 ];
 /// The longest that finding credentials may take.
 const CREDENTIALS: Duration = Duration::from_secs(2);
@@ -43,7 +44,7 @@ const LEFT: SignedDuration = SignedDuration::from_mins(2);
 /// A request to be signed.
 #[derive(Debug, Clone)]
 pub struct Unsigned<'a> {
-    /// The service: `sqs`, `lambda`, `events`, `s3`.
+    /// The service: `sqs`, `lambda`, `events`, `s3`, `monitoring`.
     pub service: &'a str,
     /// The method.
     pub method: Method,

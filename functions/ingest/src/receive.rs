@@ -12,6 +12,10 @@ use oncehook_core::{
     event::Event,
     verify::{Received, VerifyError, enrolment},
 };
+use oncehook_edge::{
+    metrics::Line,
+    trace::{Span, Trace},
+};
 use oncehook_store::{Commit, CommitError, Committed, Keep, Wakeup};
 use tokio::time::Instant;
 
@@ -38,6 +42,7 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
     }
     let refused = |reason: &str, reply: Reply| {
         tracing::warn!(source = %name, reason, bytes = signed.body.len(), "refused");
+        count_refused(ingest, &name, reason);
         reply
     };
     if !config.networks.is_empty()
@@ -69,6 +74,7 @@ pub(crate) async fn receive(ingest: &Ingest, request: Request) -> Reply {
         Err(error) => {
             let (reason, likely) = (error.reason(), error.likely(&config.scheme));
             tracing::warn!(source = %name, reason, likely, bytes = signed.body.len(), "refused");
+            count_refused(ingest, &name, reason);
             return refusal(error);
         }
     };
@@ -124,7 +130,9 @@ async fn commit_all(
     let woken = wake(ingest, &wakeups).await;
     for (event, result) in events.iter().zip(&results) {
         log(event, result, woken, started);
+        trace(event, result, now, started);
     }
+    count(config, &results, started).emit(now);
     answer(config, results)
 }
 
@@ -194,6 +202,60 @@ fn answer(config: &SourceConfig, results: Vec<Result<Committed, CommitError>>) -
         body: first.and_then(|record| record.response),
         replayed,
     }
+}
+
+fn count_refused(ingest: &Ingest, source: &str, reason: &str) {
+    let mut line = Line::new("ingest").by("source", source).by("reason", reason);
+    line.count("Refused", 1);
+    line.emit(ingest.clock.now());
+}
+
+/// The metrics of one request.
+fn count(config: &SourceConfig, results: &[Result<Committed, CommitError>], started: Instant) -> Line {
+    let mut line = Line::new("ingest").by("source", &config.name);
+    let new = |outcome: &str| {
+        let is = |one: &&Result<Committed, CommitError>| matches!(one, Ok(Committed::New(record)) if record.outcome.as_str() == outcome);
+        results.iter().filter(is).count()
+    };
+    let duplicates = results
+        .iter()
+        .filter(|one| matches!(one, Ok(Committed::Duplicate(_))))
+        .count();
+    line.count("Received", results.len());
+    line.count("Duplicates", duplicates);
+    line.count("NotCommitted", results.iter().filter(|one| one.is_err()).count());
+    for (name, outcome) in [
+        ("Applied", "applied"),
+        ("Skipped", "skipped"),
+        ("Ignored", "ignored"),
+        ("Observed", "observed"),
+        ("Failed", "failed"),
+        ("Held", "held"),
+    ] {
+        line.count(name, new(outcome));
+    }
+    line.put("CommitLatency", started.elapsed().as_secs_f64() * 1000.0);
+    line
+}
+
+/// The span of an event's reception, where spans are wanted.
+fn trace(event: &Event, result: &Result<Committed, CommitError>, now: Timestamp, started: Instant) {
+    let of_event = || Trace::of(&event.namespace, &event.scope, &event.id);
+    let first = matches!(result, Ok(Committed::New(_)));
+    let Some(mut span) = Span::received(of_event, first, now) else {
+        return;
+    };
+    span.set("oncehook.source", &event.source);
+    span.set("oncehook.event.id", &event.id);
+    span.set("oncehook.event.kind", &event.kind);
+    let outcome = match result {
+        Ok(Committed::New(record)) => record.outcome.as_str(),
+        Ok(Committed::Duplicate(_)) => "duplicate",
+        Err(_) => "not_committed",
+    };
+    span.set("oncehook.outcome", outcome);
+    let end = now.saturating_add(started.elapsed()).unwrap_or(now);
+    span.end("ingest", end, result.is_err());
 }
 
 fn log(event: &Event, result: &Result<Committed, CommitError>, woken: bool, started: Instant) {

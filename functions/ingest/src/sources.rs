@@ -16,7 +16,7 @@ use oncehook_core::{
     secret::Secret,
     verify::{PublicKey, Received, Reply, Source, VerifyError, Wanted},
 };
-use oncehook_edge::{ProviderKeys, SecretStore, Secrets, Why};
+use oncehook_edge::{ProviderKeys, SecretStore, Secrets, Why, metrics::Line};
 
 /// Every source of a configuration.
 pub struct Sources {
@@ -208,6 +208,12 @@ impl Armed {
     ) -> Result<Received, VerifyError> {
         let ready = self.sources.get(name).ok_or(VerifyError::NoSecret)?;
         let verified = ready.source.verify_with(request.clone(), now, key)?;
+        let mut line = Line::new("ingest").by("source", name);
+        line.put(
+            "SecretPosition",
+            f64::from(u32::try_from(verified.secret()).unwrap_or(u32::MAX)),
+        );
+        line.emit(now);
         if let Some((secret, value)) = ready.values.get(verified.secret())
             && verified.secret() > 0
         {

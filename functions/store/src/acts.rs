@@ -21,7 +21,7 @@ pub struct Actor {
 /// One act of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Act {
-    /// retry, resend, discard, replay or release.
+    /// retry, resend, park, discard, replay or release.
     pub act: String,
     /// Who.
     pub by: String,

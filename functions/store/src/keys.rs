@@ -50,6 +50,12 @@ impl OutboxKey {
         (&self.pk, &self.sk)
     }
 
+    /// Namespace, scope and id of the event; none if one of them was too long to be kept in the key.
+    #[must_use]
+    pub fn event(&self) -> Option<(String, String, String)> {
+        event_parts(&self.pk)
+    }
+
     /// A key from its two parts, as [`Display`](fmt::Display) and the command line show them.
     #[must_use]
     pub fn from_parts(pk: &str, sk: &str) -> Self {

@@ -1,6 +1,7 @@
 //! What a person does to an outbox item: each act one conditional write on the item as it was when it was decided, so
 //! that of two people at once one acts. Whether an act is allowed is the core's to say; see `oncehook_core::operate`.
 
+mod park;
 mod write;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -39,7 +40,7 @@ pub struct StoredItem {
     pub reason: Option<String>,
     /// Its destination.
     pub destination: String,
-    /// The item in full; absent if it cannot be read. Such an item can only be discarded.
+    /// The item in full; absent if it cannot be read. Such an item can only be parked or discarded.
     pub view: Option<OutboxView>,
     raw: Item,
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use futures_util::{TryStreamExt, stream::FuturesUnordered};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{config::Config, settle::UNTOUCHED};
+use oncehook_edge::metrics::Line;
 use oncehook_store::{Due, Ledger, Queue, StoreError, Wakeup};
 
 /// Everything that sweeping needs.
@@ -97,6 +98,9 @@ pub async fn handle(sweep: &Sweep, now: Timestamp) -> Result<SweepReport, StoreE
         }
     }
     log(&report);
+    let mut line = Line::new("sweep");
+    line.count("Unsent", report.unsent);
+    line.emit(now);
     failed.map_or(Ok(report), Err)
 }
 
@@ -110,10 +114,12 @@ impl Sweep {
     ) -> Result<(), StoreError> {
         if report.held_back.is_some() {
             let due = self.due(name, shards, now - UNTOUCHED).await?;
+            oldest(name, &due, now);
             return self.keep(&due, now, report).await;
         }
         let pause = self.ledger.paused(name).await?.filter(|pause| pause.until > now);
         let due = self.due(name, shards, now - self.grace).await?;
+        oldest(name, &due, now);
         // Whatever becomes of that, the items are woken.
         let keeping = self.keep(&due, now, report).await;
         let mut wakeups: Vec<Wakeup> = due.into_iter().map(|due| due.wakeup).collect();
@@ -163,6 +169,15 @@ impl Sweep {
         }
         Ok(())
     }
+}
+
+/// Says how long the oldest item has been due; `due` is sorted, oldest first.
+fn oldest(destination: &str, due: &[Due], now: Timestamp) {
+    let mut line = Line::new("sweep").by("destination", destination);
+    if let Some(due) = due.first() {
+        line.put("OldestDue", now.duration_since(due.since).as_secs_f64());
+    }
+    line.emit(now);
 }
 
 fn log(report: &SweepReport) {

@@ -7,6 +7,7 @@ mod bodies;
 mod functions;
 mod table;
 mod timeouts;
+mod watching;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -51,6 +52,7 @@ impl Code {
         functions::compare(&template, &mut found);
         bodies::compare(&template, &mut found);
         timeouts::compare(text, &self.timeouts, &mut found);
+        watching::compare(&template, &mut found);
         found
     }
 }
@@ -182,6 +184,22 @@ async fn a_change_of_the_template_alone_is_noticed() {
         ),
         ("    MaxValue: 29\n", "    MaxValue: 35\n"),
         ("Timeout: !Ref IngestTimeout", "Timeout: 10"),
+        // What watches.
+        ("MetricName: OldestDue", "MetricName: Oldest"),
+        (
+            "\"Dead\", \"function\", \"drain\"",
+            "\"Dead\", \"function\", \"ingest\"",
+        ),
+        ("\"Duplicates\", \"function\"", "\"Received\", \"function\""),
+        ("#dead-letters\"", "#letters\""),
+        (". See `oncehook outbox --state parked` - ", " - "),
+        ("  ParkedAlarm:\n", "  Parked2Alarm:\n"),
+        (
+            "MetricName: RefusedCommits\n          MetricValue",
+            "MetricName: Failed\n          MetricValue",
+        ),
+        ("filter message = \"refused\"", "filter message = \"rejected\""),
+        ("100 * sum(Duplicates)", "100 * sum(Twice)"),
     ] {
         assert_eq!(text.matches(from).count(), 1, "the template has not one `{from}`");
         let found = code.differences(&text.replace(from, to));

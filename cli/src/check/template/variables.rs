@@ -81,7 +81,13 @@ fn urls(
 fn known(config: &Config) -> Vec<String> {
     let fixed = NEEDED
         .into_iter()
-        .chain([LOG, oncehook_edge::SECRETS_PARAMETER, oncehook_edge::BODIES])
+        .chain([
+            LOG,
+            oncehook_edge::metrics::NAMESPACE,
+            oncehook_edge::trace::TRACING,
+            oncehook_edge::SECRETS_PARAMETER,
+            oncehook_edge::BODIES,
+        ])
         .map(str::to_owned);
     let tables = config.tables.keys().map(|name| variable("TABLE", name));
     let targets = config.destinations.values().map(target_variable);

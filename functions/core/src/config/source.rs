@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use toml::de::DeValue;
 
-use super::{SourceConfig, destination::header_name, reader::Reader, report::suggestion, units};
+use super::{SourceConfig, destination::header_name, kept::kept, reader::Reader, report::suggestion, units};
 use crate::{
     decide::Mode,
     verify::{
@@ -11,9 +11,6 @@ use crate::{
     },
 };
 
-const RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How long ids are remembered where a request could be sent again at any time.
-const KEYS_WITHOUT_TIME: SignedDuration = SignedDuration::from_hours(400 * 24);
 /// The body has to fit one DynamoDB item, compressed, and API Gateway and Lambda take no more than 6 MB.
 const MAX_BODY: usize = 4 * 1024 * 1024;
 
@@ -50,15 +47,7 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         size @ 1..=6_291_456 => Ok(size),
         _ => Err("must be 1B to 6MB, which is as much as a Lambda function is handed".to_owned()),
     });
-    let retention = reader.duration("retention", "1d", "3650d").unwrap_or(RETENTION);
-    let keys_for = reader.duration("keys_for", "1d", "3650d");
-    if let Some(keys_for) = keys_for.filter(|keys_for| *keys_for < retention) {
-        reader.wrong(format_args!(
-            "`keys_for` is {}, shorter than `retention` ({}): an event's id must be known as long as its body",
-            units::show(keys_for),
-            units::show(retention)
-        ));
-    }
+    let kept = kept(&reader, scheme.as_ref());
     let budget = reader.duration("budget", "500ms", "10s");
     reader.finish();
     let scheme = scheme?;
@@ -67,11 +56,6 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         .timeout()
         .map(|timeout| timeout - SignedDuration::from_secs(1));
     let usual = SignedDuration::from_secs(2);
-    let remembered = if scheme.signs_time() {
-        retention
-    } else {
-        KEYS_WITHOUT_TIME.max(retention)
-    };
     Some(SourceConfig {
         name: name.to_owned(),
         namespace: namespace.map_or_else(|| default_namespace(&scheme, name), |found| found.value),
@@ -86,8 +70,8 @@ pub(super) fn source(name: &str, reader: Reader<'_>) -> Option<SourceConfig> {
         body_guard,
         networks,
         max_body: max_body.map_or(MAX_BODY, |found| found.value),
-        retention,
-        keys_for: keys_for.unwrap_or(remembered),
+        retention: kept.retention,
+        keys_for: kept.keys_for,
         budget: budget.unwrap_or(patience.map_or(usual, |patience| usual.min(patience))),
         scheme,
     })

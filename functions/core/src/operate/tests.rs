@@ -127,3 +127,19 @@ fn what_is_finished_is_neither_retried_nor_dropped() {
     }
     assert!(twice(&standing(&item, OutboxState::Done)).contains("second time"));
 }
+
+#[test]
+fn what_could_still_be_sent_can_be_parked() {
+    for state in [OutboxState::Open, OutboxState::Dead] {
+        assert_eq!(may_park(state, None, at(0)), Ok(()));
+        assert_eq!(
+            may_park(state, Some(at(1)), at(0)),
+            Err(Refusal::Leased(at(1))),
+            "an attempt decides itself"
+        );
+        assert_eq!(may_park(state, Some(at(1)), at(1)), Ok(()));
+    }
+    for state in [OutboxState::Parked, OutboxState::Done, OutboxState::Discarded] {
+        assert!(matches!(may_park(state, None, at(0)), Err(Refusal::State { .. })));
+    }
+}

@@ -52,6 +52,8 @@ pub struct Description {
     pub timeout: Option<String>,
     /// How it tries again.
     pub retries: &'static str,
+    /// For how long it delivers an event again, where that is known.
+    pub retried_for: Option<String>,
     /// Settings that the source needs beside `scheme` and `secret`.
     pub settings: Vec<&'static str>,
     /// What is done in the provider's dashboard; `{url}` is the endpoint.
@@ -118,6 +120,7 @@ impl Scheme {
             success: facts.success,
             timeout: facts.timeout.map(show),
             retries: about.retries,
+            retried_for: facts.retried_for.map(show),
             settings,
             setup: about.setup,
             notes: about.notes,

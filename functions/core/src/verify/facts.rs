@@ -79,6 +79,8 @@ pub(super) struct Facts {
     pub(super) success: u16,
     /// How long the provider waits for an answer.
     pub(super) timeout: Option<SignedDuration>,
+    /// How long after an event its last delivery by itself comes, rounded up; none where the provider does not say.
+    pub(super) retried_for: Option<SignedDuration>,
     /// What people want to know.
     pub(super) about: About,
 }
@@ -339,6 +341,7 @@ impl Facts {
             scope: vec![],
             success: 200,
             timeout: None,
+            retried_for: None,
             about: About::default(),
         }
     }

@@ -84,6 +84,10 @@ const fn after(seconds: i64) -> Option<SignedDuration> {
     Some(SignedDuration::from_secs(seconds))
 }
 
+const fn hours(hours: i64) -> Option<SignedDuration> {
+    Some(SignedDuration::from_hours(hours))
+}
+
 fn template(parts: impl Into<Vec<Part>>) -> SignedTemplate {
     SignedTemplate { parts: parts.into() }
 }

@@ -118,6 +118,12 @@ impl Scheme {
     pub fn timeout(&self) -> Option<SignedDuration> {
         Facts::of(self).timeout
     }
+
+    /// How long after an event the provider delivers it again by itself, where it says so.
+    #[must_use]
+    pub fn retried_for(&self) -> Option<SignedDuration> {
+        Facts::of(self).retried_for
+    }
 }
 
 /// An HMAC over the raw body and perhaps more, in one header.

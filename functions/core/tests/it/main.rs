@@ -1,5 +1,6 @@
 mod certified;
 mod config;
+mod kept;
 mod kinds;
 mod numbers;
 mod outbox;

@@ -281,3 +281,38 @@ async fn a_probe_that_is_refused_renews_the_pause() {
     assert!(world.drain.ledger.paused("mail").await.unwrap().unwrap().until > first.until);
     assert!(!world.woken.try_recv().unwrap().0.probe, "a retry is no probe");
 }
+
+#[tokio::test]
+async fn each_metric_of_drain_is_emitted_once_for_an_attempt() {
+    let lines = Arc::new(std::sync::Mutex::new(String::new()));
+    let into = lines.clone();
+    let _watching =
+        oncehook_edge::metrics::watch(move |line| into.lock().unwrap().push_str(&format!("{line}\n")));
+    for (answer, metric) in [
+        ("200 OK", "Delivered"),
+        ("503 Busy", "Retried"),
+        ("422 No", "Dead"),
+    ] {
+        let world = world(status(answer), true).await;
+        lines.lock().unwrap().clear();
+        world.run(&[world.wakeup.to_json(), world.wakeup.to_json()]).await;
+        let seen = lines.lock().unwrap().clone();
+        assert_eq!(seen.lines().count(), 1, "{seen}");
+        for part in [metric, "Attempts", "destination\":\"mail"] {
+            assert!(seen.contains(part), "{part}: {seen}");
+        }
+        assert_eq!(
+            seen.contains("ReceivedToDelivered"),
+            metric == "Delivered",
+            "{seen}"
+        );
+    }
+    // A claim that was never settled, past the destination's memory.
+    let world = world(status("503 Busy"), true).await;
+    world.wake().await;
+    world.clock.advance(SignedDuration::from_hours(25));
+    lines.lock().unwrap().clear();
+    world.wake().await;
+    let seen = lines.lock().unwrap().clone();
+    assert!(seen.contains("\"Parked\":1"), "{seen}");
+}

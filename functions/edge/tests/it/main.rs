@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing step of a test is a failing test")]
 
+mod metrics;
 mod provider_keys;
 mod shown;
 mod store;

@@ -276,3 +276,42 @@ async fn a_rotation_that_many_requests_meet_at_once_is_read_once_and_refuses_non
     assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
     assert_eq!(world.readings(), 2);
 }
+
+#[tokio::test]
+async fn requests_are_counted_by_source_reason_and_secret() {
+    let world = world(Some(&json!({"stripe": ["whsec_1", "whsec_0"]}).to_string())).await;
+    let lines = Arc::new(std::sync::Mutex::new(String::new()));
+    let into = lines.clone();
+    let _watching =
+        oncehook_edge::metrics::watch(move |line| into.lock().unwrap().push_str(&format!("{line}\n")));
+    for (secret, id, expected) in [
+        (
+            "whsec_1",
+            "evt_1",
+            &[
+                "\"Ignored\":1.0",
+                "\"Received\":1.0",
+                "CommitLatency",
+                "\"SecretPosition\":0.0",
+            ][..],
+        ),
+        (
+            "whsec_0",
+            "evt_1",
+            &["\"Duplicates\":1.0", "\"SecretPosition\":1.0"],
+        ),
+        (
+            "whsec_x",
+            "evt_2",
+            &["\"Refused\":1.0", "\"reason\":\"signature_mismatch\""],
+        ),
+    ] {
+        lines.lock().unwrap().clear();
+        world.status("stripe", secret, id).await;
+        let seen = lines.lock().unwrap().clone();
+        for part in expected {
+            assert!(seen.contains(part), "{part}: {seen}");
+        }
+        assert!(!seen.contains(id), "no event id is a dimension: {seen}");
+    }
+}

@@ -19,6 +19,7 @@ mod lists;
 mod numbers;
 mod operate;
 mod order;
+mod park;
 mod race;
 mod replay;
 mod settle;

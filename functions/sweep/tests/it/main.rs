@@ -188,3 +188,34 @@ async fn a_destination_that_left_the_configuration_is_swept_on_and_the_cap_holds
         "{report:?}"
     );
 }
+
+#[tokio::test]
+async fn each_metric_of_sweep_is_emitted() {
+    let lines = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let into = lines.clone();
+    let mut world = world(1).await;
+    world.woken.close();
+    let _watching =
+        oncehook_edge::metrics::watch(move |line| into.lock().unwrap().push_str(&format!("{line}\n")));
+    handle(&world.sweep, now()).await.unwrap();
+    assert_eq!(
+        *lines.lock().unwrap(),
+        "",
+        "nothing is due beyond the grace, so nothing is sent"
+    );
+    handle(&world.sweep, now() + SignedDuration::from_mins(10))
+        .await
+        .unwrap();
+    let lines = lines.lock().unwrap().clone();
+    for metric in oncehook_edge::metrics::METRICS
+        .iter()
+        .filter(|one| one.function == "sweep")
+    {
+        assert!(
+            lines.contains(&format!("\"{}\":", metric.name)),
+            "{} is not in {lines}",
+            metric.name
+        );
+    }
+    assert!(lines.contains("\"OldestDue\":600.0"), "{lines}");
+}

@@ -75,6 +75,15 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
     );
     expected.extend(names(EDGE, "try_from_env(\""));
     assert!(
+        EDGE.contains("environment.get(metrics::NAMESPACE)"),
+        "metrics start in another way"
+    );
+    assert!(
+        EDGE.contains("environment.get(trace::TRACING)"),
+        "spans start in another way"
+    );
+    expected.extend([oncehook_edge::metrics::NAMESPACE, oncehook_edge::trace::TRACING].map(str::to_owned));
+    assert!(
         EDGE.contains("environment.get(BODIES)"),
         "large bodies are found in another way"
     );
@@ -98,6 +107,7 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
     for (name, value) in [
         ("ONCEHOOK_TABLE", "${Table}"),
         ("ONCEHOOK_QUEUE_URL", "${Queue}"),
+        (oncehook_edge::metrics::NAMESPACE, "Oncehook/${AWS::StackName}"),
         (oncehook_edge::BODIES, "${Bodies}"),
         (
             oncehook_edge::SECRETS_PARAMETER,

@@ -1,6 +1,6 @@
 //! Billing and books: Lemon Squeezy, Recurly, Xero.
 
-use super::{FIVE_MINUTES, after, handshake, ids, kind, or_hash, places, scope, template, text, time};
+use super::{FIVE_MINUTES, after, handshake, hours, ids, kind, or_hash, places, scope, template, text, time};
 use crate::verify::{
     facts::{About, Answer, Batch, Facts, Form, IdPart, Mark, Provider},
     scheme::{Encoding, TimeUnit},
@@ -36,6 +36,7 @@ fn lemon_squeezy() -> Facts {
         kind: kind(&[&["/meta/event_name"]], ""),
         occurred_at: places(&["/data/attributes/updated_at"]),
         scope: scope(&[&["/data/attributes/store_id"]]),
+        retried_for: hours(1),
         about: About {
             documents: &[
                 "https://docs.lemonsqueezy.com/help/webhooks/signing-requests",
@@ -114,6 +115,7 @@ fn xero() -> Facts {
         occurred_at: places(&["/eventDateUtc"]),
         scope: scope(&[&["/tenantId"]]),
         timeout: after(5),
+        retried_for: hours(24),
         about: About {
             documents: &[
                 "https://developer.xero.com/documentation/webhooks/configuring-your-server",

@@ -1,6 +1,6 @@
 //! Shops, customers, identities: Shopify, HubSpot, Intercom, WorkOS.
 
-use super::{FIVE_MINUTES, after, id, ids, kind, places, prefixed, scope, template, time};
+use super::{FIVE_MINUTES, after, hours, id, ids, kind, places, prefixed, scope, template, time};
 use crate::verify::{
     facts::{About, Batch, Facts, Form, Proof, Provider, UrlForms},
     scheme::{Algorithm, Encoding, TimeUnit},
@@ -61,6 +61,7 @@ fn shopify() -> Facts {
             names: None,
         }],
         timeout: after(5),
+        retried_for: hours(4),
         about: About {
             second_hand: false,
             documents: &[

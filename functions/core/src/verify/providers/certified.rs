@@ -1,6 +1,6 @@
 //! Signed with RSA: AWS SNS and PayPal under certificates of theirs, Paddle Classic under an account's key.
 
-use super::{after, handshake, id, kind, places, scope, template, text};
+use super::{after, handshake, hours, id, kind, places, scope, template, text};
 use crate::verify::{
     VerifyError,
     certificate::{Host, Issued},
@@ -125,6 +125,7 @@ fn paypal() -> Facts {
         id: id(&["/id"]),
         kind: kind(&[&["/event_type"]], ""),
         occurred_at: places(&["/create_time"]),
+        retried_for: hours(72),
         about: About {
             second_hand: false,
             documents: &[

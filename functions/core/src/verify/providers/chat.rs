@@ -1,6 +1,8 @@
 //! Talk: Slack, Discord, Zoom, Twitch, Meta and WhatsApp.
 
-use super::{FIVE_MINUTES, after, handshake, id, ids, kind, places, prefixed, scope, template, text, time};
+use super::{
+    FIVE_MINUTES, after, handshake, hours, id, ids, kind, places, prefixed, scope, template, text, time,
+};
 use crate::verify::{
     facts::{About, Answer, Batch, Challenge, Content, Facts, IdPart, KeyForm, Mark, Proof, Provider},
     scheme::{Encoding, TimeUnit},
@@ -57,6 +59,7 @@ fn slack() -> Facts {
         occurred_at: places(&["/event_time"]),
         scope: scope(&[&["/team_id", "/team/id", "/enterprise/id"]]),
         timeout: after(3),
+        retried_for: hours(1),
         about: About {
             second_hand: false,
             documents: &[
@@ -106,6 +109,7 @@ fn discord() -> Facts {
         scope: vec![],
         success: 204,
         timeout: after(3),
+        retried_for: hours(1),
         about: About {
             second_hand: false,
             documents: &[
@@ -155,6 +159,7 @@ fn zoom() -> Facts {
         occurred_at: places(&["/event_ts"]),
         scope: scope(&[&["/payload/account_id"]]),
         timeout: after(3),
+        retried_for: hours(2),
         about: About {
             second_hand: false,
             documents: &[

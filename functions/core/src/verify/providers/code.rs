@@ -1,6 +1,6 @@
 //! Code and its work: GitHub, GitLab with a secret token, Linear.
 
-use super::{after, handshake, id, ids, kind, places, prefixed, scope};
+use super::{after, handshake, hours, id, ids, kind, places, prefixed, scope};
 use crate::verify::{
     facts::{About, Answer, Content, Facts, Mark, Proof, Provider, Time},
     scheme::{Encoding, TimeUnit},
@@ -100,6 +100,7 @@ fn linear() -> Facts {
         occurred_at: places(&["/createdAt"]),
         scope: scope(&[&["/organizationId"]]),
         timeout: after(5),
+        retried_for: hours(8),
         about: About {
             second_hand: false,
             documents: &[

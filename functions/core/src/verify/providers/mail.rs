@@ -1,6 +1,6 @@
 //! Mail and telephony: SendGrid, Mailgun, Twilio.
 
-use super::{FIVE_MINUTES, after, at, id, ids, kind, places, scope, template};
+use super::{FIVE_MINUTES, after, at, hours, id, ids, kind, places, scope, template};
 use crate::verify::{
     VerifyError,
     facts::{About, Batch, Content, Facts, KeyForm, Proof, Provider, Time, UrlForms},
@@ -80,6 +80,7 @@ fn mailgun() -> Facts {
         token: Some("/signature/token"),
         kind: kind(&[&["/event-data/event"]], ""),
         occurred_at: places(&["/event-data/timestamp"]),
+        retried_for: hours(8),
         about: About {
             second_hand: false,
             documents: &[

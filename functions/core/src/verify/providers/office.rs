@@ -1,6 +1,6 @@
 //! Work done together: Typeform, Calendly, DocuSign, Asana, Jira, Bitbucket.
 
-use super::{after, handshake, id, ids, kind, or_hash, places, prefixed, scope, template, text, time};
+use super::{after, handshake, hours, id, ids, kind, or_hash, places, prefixed, scope, template, text, time};
 use crate::verify::{
     facts::{About, Answer, Batch, Challenge, Facts, Form, Mark, Provider},
     scheme::{Encoding, TimeUnit},
@@ -48,6 +48,7 @@ fn typeform() -> Facts {
         occurred_at: places(&["/form_response/submitted_at"]),
         scope: scope(&[&["/form_response/form_id"]]),
         timeout: after(30),
+        retried_for: hours(10),
         about: About {
             documents: &[
                 "https://www.typeform.com/developers/webhooks/",
@@ -84,6 +85,7 @@ fn calendly() -> Facts {
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/created_by"]]),
         timeout: after(15),
+        retried_for: hours(24),
         about: About {
             documents: &[
                 "https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures",
@@ -169,6 +171,7 @@ fn asana() -> Facts {
         kind: kind(&[&["/resource/resource_type"], &["/action"]], "."),
         occurred_at: places(&["/created_at"]),
         timeout: after(10),
+        retried_for: hours(24),
         about: About {
             documents: &[
                 "https://developers.asana.com/docs/webhooks-guide",
@@ -202,6 +205,7 @@ fn jira() -> Facts {
         id: id(&["header:X-Atlassian-Webhook-Identifier"]),
         kind: kind(&[&["/webhookEvent"]], ""),
         occurred_at: places(&["/timestamp"]),
+        retried_for: hours(1),
         about: About {
             documents: &[
                 "https://developer.atlassian.com/cloud/jira/platform/webhooks/",

@@ -1,6 +1,6 @@
 //! Payments: Stripe, Paddle, Square, Razorpay, Coinbase Commerce, Plaid.
 
-use super::{FIVE_MINUTES, after, id, kind, places, scope, template, text, time};
+use super::{FIVE_MINUTES, after, hours, id, kind, places, scope, template, text, time};
 use crate::verify::{
     facts::{About, Facts, Form, IdPart, KeyForm, Proof, Provider, ScopePart},
     scheme::{Encoding, TimeUnit},
@@ -66,6 +66,7 @@ fn stripe() -> Facts {
                 names: Some(("live", "test")),
             },
         ],
+        retried_for: hours(72),
         about: About {
             second_hand: false,
             documents: &[
@@ -102,6 +103,7 @@ fn paddle() -> Facts {
         kind: kind(&[&["/event_type"]], ""),
         occurred_at: places(&["/occurred_at"]),
         timeout: after(5),
+        retried_for: hours(72),
         about: About {
             second_hand: false,
             documents: &[
@@ -134,6 +136,7 @@ fn square() -> Facts {
         kind: kind(&[&["/type"]], ""),
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/merchant_id"]]),
+        retried_for: hours(24),
         about: About {
             second_hand: false,
             documents: &[
@@ -160,6 +163,7 @@ fn razorpay() -> Facts {
         kind: kind(&[&["/event"]], ""),
         occurred_at: places(&["/created_at"]),
         scope: scope(&[&["/account_id"]]),
+        retried_for: hours(24),
         about: About {
             second_hand: false,
             documents: &[
@@ -189,6 +193,7 @@ fn coinbase() -> Facts {
         id: id(&["/event/id"]),
         kind: kind(&[&["/event/type"]], ""),
         occurred_at: places(&["/event/created_at"]),
+        retried_for: hours(72),
         about: About {
             second_hand: false,
             documents: &[

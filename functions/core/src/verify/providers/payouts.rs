@@ -1,6 +1,6 @@
 //! Payments whose signatures are in the body, or whose requests hold many events: Adyen, Braintree, GoCardless.
 
-use super::{after, at, id, ids, kind, places, scope, template, text};
+use super::{after, at, hours, id, ids, kind, places, scope, template, text};
 use crate::verify::{
     VerifyError,
     facts::{About, Batch, Challenge, Content, Facts, Form, IdPart, KeyForm, Proof, Provider},
@@ -71,6 +71,7 @@ fn adyen() -> Facts {
         occurred_at: places(&["/eventDate"]),
         scope: scope(&[&["/merchantAccountCode"]]),
         timeout: after(10),
+        retried_for: hours(720),
         about: About {
             second_hand: false,
             documents: ADYEN,
@@ -104,6 +105,7 @@ fn adyen_platform() -> Facts {
         occurred_at: places(&["/timestamp", "/createdAt", "/data/creationDate"]),
         scope: scope(&[&["/environment"]]),
         timeout: after(10),
+        retried_for: hours(720),
         about: About {
             second_hand: false,
             documents: ADYEN,

@@ -1,6 +1,8 @@
 //! Standard Webhooks, and those who send by it: Svix, Clerk, Resend, OpenAI, GitLab with a signing token.
 
-use super::{FIVE_MINUTES, after, id, kind, places, template, text};
+use jiff::SignedDuration;
+
+use super::{FIVE_MINUTES, after, hours, id, kind, places, template, text};
 use crate::verify::{
     facts::{About, Facts, Form, KeyForm, Provider, Time},
     scheme::{Encoding, TimeUnit},
@@ -17,6 +19,7 @@ pub(super) const ROWS: &[Provider] = &[
         name: "svix",
         title: "Svix",
         facts: || Facts {
+            retried_for: SVIX_RETRIES,
             about: SVIX,
             ..standard_webhooks(&["svix", "webhook"])
         },
@@ -25,6 +28,7 @@ pub(super) const ROWS: &[Provider] = &[
         name: "clerk",
         title: "Clerk",
         facts: || Facts {
+            retried_for: SVIX_RETRIES,
             about: About {
                 second_hand: false,
                 documents: &[
@@ -46,6 +50,7 @@ pub(super) const ROWS: &[Provider] = &[
         title: "Resend",
         facts: || Facts {
             occurred_at: places(&["/created_at"]),
+            retried_for: SVIX_RETRIES,
             about: About {
                 second_hand: false,
                 documents: &[
@@ -126,6 +131,9 @@ const STANDARD: About = About {
     ],
     notes: &[],
 };
+
+/// 27 hours and 35 minutes after the first.
+const SVIX_RETRIES: Option<SignedDuration> = hours(28);
 
 const SVIX: About = About {
     second_hand: false,

@@ -1,6 +1,6 @@
 //! Providers that sign nothing and send a secret along: Chargebee, Postmark, Microsoft Graph.
 
-use super::{after, id, ids, kind, or_hash, places, prefixed, scope};
+use super::{after, hours, id, ids, kind, or_hash, places, prefixed, scope};
 use crate::verify::{
     facts::{About, Batch, Challenge, Facts, Proof, Provider},
     scheme::Encoding,
@@ -38,6 +38,7 @@ fn chargebee() -> Facts {
         id: id(&["/id"]),
         kind: kind(&[&["/event_type"]], ""),
         occurred_at: places(&["/occurred_at"]),
+        retried_for: hours(80),
         about: About {
             documents: &[
                 "https://apidocs.chargebee.com/docs/api/events",
@@ -66,6 +67,7 @@ fn postmark() -> Facts {
         kind: kind(&[&["/RecordType"]], ""),
         occurred_at: places(&["/DeliveredAt", "/BouncedAt", "/ReceivedAt", "/ChangedAt"]),
         scope: scope(&[&["/ServerID"], &["/MessageStream"]]),
+        retried_for: hours(11),
         about: About {
             documents: &[
                 "https://postmarkapp.com/developer/webhooks/webhooks-overview",
@@ -111,6 +113,7 @@ fn microsoft_graph() -> Facts {
         ),
         scope: scope(&[&["/tenantId"]]),
         timeout: after(3),
+        retried_for: hours(4),
         about: About {
             documents: &[
                 "https://learn.microsoft.com/graph/change-notifications-delivery-webhooks",
