@@ -43,7 +43,7 @@ fn the_example_is_right_and_has_the_documented_defaults() {
     let mail = &config.destinations["mail"];
     assert_eq!(
         (&mail.auth, mail.concurrency, mail.method.as_str()),
-        (&Auth::Bearer, 8, "POST")
+        (&Auth::Bearer, 10, "POST")
     );
     let keys = mail.idempotency.as_ref().unwrap();
     assert_eq!(
