@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import platform
+import resource
 import shutil
 import statistics
 import subprocess
@@ -215,6 +216,10 @@ class Bench:
             calls, units, _ = database.take()
             add(f"round trips to DynamoDB: {peer}", calls.total(), "calls", None)
             add(f"write units, without delivery: {peer}", sum(units.values()), "WCU", None)
+            for size in () if self.fast else (2048, 4096):
+                self.ok(function.invoke(events.request(events.payment(size)))[0], peer)
+                _, units, _ = database.take()
+                add(f"write units, without delivery, event of {size // 1024} KB: {peer}", sum(units.values()), "WCU", None)
             function.stop()
         drain.stop()
         ingest.stop()
@@ -294,9 +299,13 @@ class Bench:
         file.write_text(body)
         seconds = "1" if self.fast else "5"
         command = [self.tool, "core", file, events.signature(body), events.SECRET, seconds]
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        after, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - started
+        # Per core: what others took of the processor meanwhile is not counted.
+        share = (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / wall
         megabytes = found["bytes"] / 1e6
-        parts = {part: found[part] for part in ("verify", "parse", "plan")}
+        parts = {part: found[part] * min(share, 1) for part in ("verify", "parse", "plan")}
         self.report.add("1 MB body: verify + parse + plan", megabytes / sum(parts.values()), "MB/s", ">= 200")
         for part, taken in parts.items():
             self.report.add(f"1 MB body: {part} alone", megabytes / taken, "MB/s", None)
