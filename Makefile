@@ -55,11 +55,11 @@ interop/node_modules/ready: interop/package-lock.json
 	@touch $@
 
 # The store is built apart, so that it adds no features to what the functions are built with.
-# The peers are for the full run; the short one takes debug binaries, so that it builds nothing that the tests did not.
+# The short run takes debug binaries, so that it builds nothing that the tests did not, and says which peer it leaves out.
 bench: .venv/ready $(if $(FAST),,bench/.venv/ready bench/peers/node/node_modules/ready) ## measure against floors and peers; FAST=1 checks counts only
 	$(CARGO) build --locked --bins $(if $(FAST),--workspace,--release -p oncehook-bench-floor -p oncehook-ingest -p oncehook-drain -p oncehook-sweep)
 	$(if $(FAST),,$(CARGO) build --locked --release --bins -p oncehook-bench)
-	@$(PYTHON) -B bench/run.py --emulator "$$(echo $(RIE))" --binaries $(TARGET)/$(if $(FAST),debug --fast --no-peers --output $(TARGET)/bench,release) $(ARGS)
+	@$(PYTHON) -B bench/run.py --emulator "$$(echo $(RIE))" --binaries $(TARGET)/$(if $(FAST),debug --fast --output $(TARGET)/bench,release) $(ARGS)
 
 bench/.venv/ready: bench/requirements.txt
 	@$(call python_environment,bench/.venv,bench/requirements.txt)

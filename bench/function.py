@@ -19,15 +19,18 @@ def free_port():
 
 class Function:
     def __init__(self, emulator, command, variables, log, folder="."):
-        self.port = free_port()
         environment = {
             "PATH": os.environ["PATH"], "AWS_LAMBDA_FUNCTION_NAME": "bench", "AWS_LAMBDA_FUNCTION_TIMEOUT": "30",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1769", "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", **variables,
         }
-        self.log = log
+        self.log, self.answered, self.again = log, False, lambda: self.start(emulator, command, environment, folder)
+        self.again()
+
+    def start(self, emulator, command, environment, folder):
+        self.port = free_port()
         self.started = time.perf_counter()
-        with open(log, "wb") as out:
+        with open(self.log, "wb") as out:
             self.process = subprocess.Popen(
                 [emulator, "--runtime-interface-emulator-address", f"127.0.0.1:{self.port}",
                  "--runtime-api-address", f"127.0.0.1:{free_port()}", *command],
@@ -39,22 +42,33 @@ class Function:
                 break
             except OSError:
                 if self.process.poll() is not None or time.perf_counter() - self.started > 30:
-                    raise SystemExit(f"the emulator does not listen; its log is {log}") from None
+                    raise SystemExit(f"the emulator does not listen; its log is {self.log}") from None
                 time.sleep(0.0005)
 
     def invoke(self, event):
-        """The answer and the seconds it took."""
+        """The answer and the seconds it took. A quick function can ask the emulator before that listens: it starts anew."""
+        for _ in range(5):
+            answer, taken = self.ask(event)
+            if answer or self.answered or "Connection refused" not in pathlib.Path(self.log).read_text(errors="replace"):
+                break
+            print(f"-- the emulator was not ready for {pathlib.Path(self.log).stem}: started anew")
+            self.stop()
+            self.again()
+        try:
+            value = json.loads(answer)
+        except ValueError:
+            raise SystemExit(f"not JSON: {answer[:300]!r}; the function's log is {self.log}") from None
+        self.answered = True
+        return value, taken
+
+    def ask(self, event):
         data = json.dumps(event)
         started = time.perf_counter()
         connection = self.connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         self.connection = connection
         connection.request("POST", "/2015-03-31/functions/function/invocations", data)
         answer = connection.getresponse().read()
-        taken = time.perf_counter() - started
-        try:
-            return json.loads(answer), taken
-        except ValueError:
-            raise SystemExit(f"not JSON: {answer[:300]!r}; the function's log is {self.log}") from None
+        return answer, time.perf_counter() - started
 
     def pid(self):
         """The function's own process: the emulator's only child."""
