@@ -73,7 +73,7 @@ fn variables(function: &Resource<'_>, name: &str, found: &mut Vec<String>) {
         !expected.is_empty() && main.contains("oncehook_edge::start()"),
         "{name} starts in another way"
     );
-    expected.extend(names(EDGE, "try_from_env(\""));
+    expected.extend(names(EDGE, "environment.get(\""));
     assert!(
         EDGE.contains("environment.get(metrics::NAMESPACE)"),
         "metrics start in another way"
