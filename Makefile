@@ -19,7 +19,7 @@ TOOLS := $(CURDIR)/.tools
 SAM := PATH="$(TOOLS)/bin:$$PATH" SAM_CLI_TELEMETRY=0 sam
 STAGE_PYTHON := $(TOOLS)/bin/python
 
-.PHONY: help demo test e2e browser-test interop bench fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
+.PHONY: help demo test e2e browser-test receiver-test interop bench fuzz chaos test-dynamodb-local lint check providers dev binaries doc \
   tools validate account check-stage build deploy logs destroy docker local-build local-aws invoke start-api sam-local
 
 help: ## print the targets
@@ -41,6 +41,13 @@ e2e: .venv/ready ## deploy the template with the real binaries to an emulated AW
 browser-test: .venv/ready ## try the page of `oncehook dev` in Chromium; pictures of its screens in target/browser/
 	@$(CARGO) build --bin oncehook
 	@.venv/bin/python -B tests/browser --binary $(TARGET)/debug/oncehook --pictures $(TARGET)/browser
+
+receiver-test: tests/receiver/.venv/ready ## try the README's receiver, word for word, with a real Postgres
+	@$(CARGO) build --bin oncehook
+	@tests/receiver/.venv/bin/python -B tests/receiver --binary $(TARGET)/debug/oncehook
+
+tests/receiver/.venv/ready: tests/receiver/requirements.txt
+	@$(call python_environment,tests/receiver/.venv,tests/receiver/requirements.txt)
 
 interop: interop/.venv/ready interop/node_modules/ready ## compare signatures with the providers' official SDKs; needs Node 20 or newer
 	$(CARGO) build --bin oncehook
