@@ -1,6 +1,8 @@
 //! A running `oncehook dev` with a destination that can fail, and the command line beside it.
 
 use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
     path::Path,
     process::{Child, Output, Stdio},
     sync::Mutex,
@@ -162,9 +164,14 @@ impl Dev {
     }
 
     pub(crate) fn client(&self) -> aws_sdk_dynamodb::Client {
+        oncehook_edge::local_dynamodb(&self.running("endpoint"))
+    }
+
+    /// What it says of itself in its folder: `url`, `endpoint`, `services`.
+    pub(crate) fn running(&self, name: &str) -> String {
         let text = std::fs::read(self.path().join(".oncehook/dev.json")).unwrap();
         let running: Value = serde_json::from_slice(&text).unwrap();
-        oncehook_edge::local_dynamodb(running["endpoint"].as_str().unwrap())
+        running[name].as_str().unwrap().to_owned()
     }
 
     pub(crate) fn write(&self, name: &str, config: &str) {
@@ -176,9 +183,39 @@ fn spawn(folder: &Path, mail: &Recorder) -> Child {
     command(folder, &["dev", "--port", "0"])
         .env("ONCEHOOK_URL_MAIL", mail.endpoint())
         .env("ONCEHOOK_URL_KEYLESS", mail.endpoint())
+        .env_remove("AWS_ENDPOINT_URL")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
+}
+
+/// An answer: status, head in lower case, and body.
+pub(crate) struct Answer(pub(crate) u16, pub(crate) String, pub(crate) String);
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.2).unwrap_or_else(|_| panic!("{}", self.2))
+    }
+}
+
+/// One request with these header lines beside `Host`, unless they have one.
+pub(crate) fn ask(url: &str, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    let address = url.trim_start_matches("http://");
+    let host = match headers.contains("Host:") {
+        true => String::new(),
+        false => format!("Host: {address}\r\n"),
+    };
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer(status, head.to_ascii_lowercase(), body.to_owned())
 }

@@ -1,62 +1,24 @@
 //! The page of `oncehook dev` as a program sees it: what it tells, what it hides, and whom it does not answer.
 //! What a person sees of it is tested in a browser (`make browser-test`).
 
-use std::{
-    io::{Read as _, Write as _},
-    net::TcpStream,
-};
-
 use serde_json::{Value, json};
 
-use super::dev::{CONFIG, Dev};
-
-/// An answer: status, head and body.
-struct Answer(u16, String, String);
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.2).unwrap_or_else(|_| panic!("{}", self.2))
-    }
-}
-
-fn address(dev: &Dev) -> String {
-    let text = std::fs::read(dev.path().join(".oncehook/dev.json")).unwrap();
-    let running: Value = serde_json::from_slice(&text).unwrap();
-    running["url"]
-        .as_str()
-        .unwrap()
-        .trim_start_matches("http://")
-        .to_owned()
-}
-
-/// One request with these header lines beside `Host`, unless they have one.
-fn ask(dev: &Dev, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-    let address = address(dev);
-    let host = match headers.contains("Host:") {
-        true => String::new(),
-        false => format!("Host: {address}\r\n"),
-    };
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let mut stream = TcpStream::connect(&address).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer(status, head.to_ascii_lowercase(), body.to_owned())
-}
+use super::dev::{Answer, CONFIG, Dev, ask};
 
 fn get(dev: &Dev, path: &str) -> Answer {
-    ask(dev, "GET", &format!("/_oncehook/{path}"), "", "")
+    ask(&dev.running("url"), "GET", &format!("/_oncehook/{path}"), "", "")
 }
 
 const OWN: &str = "Oncehook-Inspect: 1\r\nContent-Type: application/json\r\n";
 
 fn post(dev: &Dev, path: &str, body: &Value) -> Answer {
-    ask(dev, "POST", &format!("/_oncehook/{path}"), OWN, &body.to_string())
+    ask(
+        &dev.running("url"),
+        "POST",
+        &format!("/_oncehook/{path}"),
+        OWN,
+        &body.to_string(),
+    )
 }
 
 fn rows(dev: &Dev) -> Vec<Value> {
@@ -189,7 +151,7 @@ fn acts_are_asked_for_first_and_made_events_take_the_way_of_all() {
 #[test]
 fn other_sites_names_and_tunnels_get_nothing() {
     let dev = Dev::start(CONFIG);
-    let list = |headers: &str| ask(&dev, "GET", "/_oncehook/api/list", headers, "").0;
+    let list = |headers: &str| ask(&dev.running("url"), "GET", "/_oncehook/api/list", headers, "").0;
     assert_eq!(list(""), 200);
     for headers in [
         "Host: evil.example\r\n",
@@ -199,13 +161,19 @@ fn other_sites_names_and_tunnels_get_nothing() {
     ] {
         assert_eq!(list(headers), 403, "{headers}");
     }
-    let act = |headers: &str| ask(&dev, "POST", "/_oncehook/api/send", headers, "{}").0;
+    let act = |headers: &str| ask(&dev.running("url"), "POST", "/_oncehook/api/send", headers, "{}").0;
     assert_eq!(act(OWN), 400, "only what is asked is wrong");
     assert_eq!(act("Content-Type: application/json\r\n"), 403);
     assert_eq!(act("Oncehook-Inspect: 1\r\nContent-Type: text/plain\r\n"), 415);
     assert_eq!(act(&format!("{OWN}Origin: null\r\n")), 403);
     let preflight = "Origin: http://evil.example\r\nAccess-Control-Request-Method: POST\r\n";
-    let answer = ask(&dev, "OPTIONS", "/_oncehook/api/send", preflight, "");
+    let answer = ask(
+        &dev.running("url"),
+        "OPTIONS",
+        "/_oncehook/api/send",
+        preflight,
+        "",
+    );
     assert!(
         answer.0 == 403 && !answer.1.contains("access-control-allow"),
         "{}",
@@ -217,6 +185,6 @@ fn other_sites_names_and_tunnels_get_nothing() {
     assert!(page.1.contains("text/html") && page.1.contains("default-src 'none'; script-src 'self'"));
     assert!(!page.1.contains("unsafe"), "{}", page.1);
     assert_eq!(get(&dev, "nothing.js").0, 404);
-    assert_eq!(ask(&dev, "GET", "/", "", "").0, 302);
-    assert_eq!(ask(&dev, "GET", "/elsewhere", "", "").0, 404);
+    assert_eq!(ask(&dev.running("url"), "GET", "/", "", "").0, 302);
+    assert_eq!(ask(&dev.running("url"), "GET", "/elsewhere", "", "").0, 404);
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnector;
 use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
@@ -18,7 +18,10 @@ use oncehook_store::{Bodies, BodyAnswer, BodyError};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
-use crate::signer::{SignError, Signer, Unsigned};
+use crate::{
+    connector::over_tls,
+    signer::{SignError, Signer, Unsigned},
+};
 
 /// The variable with the name of the bucket. Without it, bodies above 64 KiB after compression are refused.
 pub const BODIES: &str = "ONCEHOOK_BODIES";
@@ -73,16 +76,7 @@ impl Bucket {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_connect_timeout(Some(CONNECT));
-        http.set_nodelay(true);
-        let https = HttpsConnectorBuilder::new()
-            .with_native_roots()
-            .map_err(|error| BodyError::Broken(format!("the system's certificates: {error}")))?
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(http);
+        let https = over_tls(Some(CONNECT)).map_err(|error| BodyError::Broken(error.to_string()))?;
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(0)
             .retry_canceled_requests(false)

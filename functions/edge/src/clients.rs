@@ -47,7 +47,7 @@ pub(crate) fn of_environment(environment: &Environment) -> SdkConfig {
 /// What clients have in common on a person's machine: whatever AWS's own command line would take.
 pub async fn aws() -> SdkConfig {
     aws_config::defaults(BehaviorVersion::latest())
-        .http_client(connector::client(ATTEMPT))
+        .http_client(connector::client())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())
         .load()
@@ -63,7 +63,10 @@ struct Endpoints(BTreeMap<&'static str, String>);
 
 impl Endpoints {
     fn read(environment: &Environment) -> Self {
-        let of = |service| Some((service, environment.get(&format!("{ENDPOINT}_{service}"))?));
+        let of = |service| {
+            let url = environment.get(&format!("{ENDPOINT}_{service}"))?;
+            (!url.trim().is_empty()).then_some((service, url))
+        };
         Self(["DYNAMODB", "SQS", "SSM"].into_iter().filter_map(of).collect())
     }
 }
@@ -78,7 +81,7 @@ impl LoadServiceConfig for Endpoints {
 fn common() -> sdk_config::Builder {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(connector::client(ATTEMPT))
+        .http_client(connector::client())
         .retry_config(RetryConfig::disabled())
         .timeout_config(timeouts())
         // An attempt has a limit of its own.
@@ -111,4 +114,42 @@ pub fn local_sqs(endpoint: &str) -> aws_sdk_sqs::Client {
 #[must_use]
 pub fn local_ssm(endpoint: &str) -> aws_sdk_ssm::Client {
     aws_sdk_ssm::Client::new(&local(endpoint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_region_and_endpoints_and_blank_ones_say_nothing() {
+        let of = |variables: &'static [(&str, &str)]| {
+            let look = move |name: &str| variables.iter().find(|(known, _)| *known == name);
+            of_environment(&Environment::new(move |name| {
+                look(name).map(|(_, value)| (*value).to_owned())
+            }))
+        };
+        let key = |service| {
+            let key = ServiceConfigKey::builder().service_id(service);
+            key.env(ENDPOINT).profile("endpoint_url").build().unwrap()
+        };
+        let set = of(&[
+            ("AWS_REGION", "eu-west-1"),
+            ("AWS_ENDPOINT_URL", "http://all"),
+            ("AWS_ENDPOINT_URL_DYNAMODB", "http://one"),
+            ("AWS_ENDPOINT_URL_SQS", " "),
+            ("AWS_USE_FIPS_ENDPOINT", "true"),
+        ]);
+        assert_eq!(set.region(), Some(&Region::new("eu-west-1")));
+        assert_eq!(set.endpoint_url(), Some("http://all"));
+        let services = set.service_config().unwrap();
+        assert_eq!(
+            services.load_config(key("DynamoDB")).as_deref(),
+            Some("http://one")
+        );
+        assert_eq!(services.load_config(key("SQS")), None);
+        assert_eq!((set.use_fips(), set.use_dual_stack()), (Some(true), Some(false)));
+        let none = of(&[("AWS_DEFAULT_REGION", "eu-west-2"), ("AWS_ENDPOINT_URL", "")]);
+        assert_eq!(none.region(), Some(&Region::new("eu-west-2")));
+        assert_eq!(none.endpoint_url(), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! The HTTP client beneath the clients of AWS: hyper over rustls, HTTP/1.1, as drain calls destinations. The SDK's own brings HTTP/2
 //! along, a tenth of each function; DynamoDB does not speak it. It retries nothing but what never left on a closed connection.
 
-use std::{sync::OnceLock, time::Duration};
+use std::{io, sync::OnceLock, time::Duration};
 
 use aws_smithy_runtime_api::client::{
     http::{HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn},
@@ -17,27 +17,33 @@ use hyper_util::{
 
 type Https = Client<HttpsConnector<connect::HttpConnector>, SdkBody>;
 
-/// A client whose connections are made when the first request needs one.
-pub(crate) fn client(connect_limit: Duration) -> SharedHttpClient {
+/// A client whose connections are made when the first request needs one. The limit for making one is that of the settings of
+/// the first client of AWS that asks.
+pub(crate) fn client() -> SharedHttpClient {
     let made: OnceLock<SharedHttpConnector> = OnceLock::new();
-    http_client_fn(move |_, _| {
-        let make = || SharedHttpConnector::new(Connector(https(connect_limit)));
+    http_client_fn(move |settings, _| {
+        let make = || {
+            let https = over_tls(settings.connect_timeout());
+            let client = https.map(|https| Client::builder(TokioExecutor::new()).build(https));
+            SharedHttpConnector::new(Connector(client.map_err(|error| error.to_string())))
+        };
         made.get_or_init(make).clone()
     })
 }
 
-fn https(connect_limit: Duration) -> Result<Https, String> {
+/// Connections over TLS, or in the clear where the URL says so.
+///
+/// # Errors
+/// When the system's certificates cannot be read.
+pub(crate) fn over_tls(limit: Option<Duration>) -> io::Result<HttpsConnector<connect::HttpConnector>> {
     let mut http = connect::HttpConnector::new();
     http.enforce_http(false);
-    http.set_connect_timeout(Some(connect_limit));
+    http.set_connect_timeout(limit);
     http.set_nodelay(true);
     let https = HttpsConnectorBuilder::new()
         .with_native_roots()
-        .map_err(|error| format!("the system's certificates: {error}"))?
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http);
-    Ok(Client::builder(TokioExecutor::new()).build(https))
+        .map_err(|error| io::Error::new(error.kind(), format!("the system's certificates: {error}")))?;
+    Ok(https.https_or_http().enable_http1().wrap_connector(http))
 }
 
 /// Absent if the system's certificates could not be read: then every request says so.

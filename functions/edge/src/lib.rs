@@ -17,6 +17,7 @@ mod secrets;
 mod signer;
 mod store;
 pub mod trace;
+mod watching;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ pub use provider_keys::ProviderKeys;
 pub use secrets::{Malformed, Secrets};
 pub use signer::{SignError, Signer, Unsigned};
 pub use store::{SecretStore, Why};
+pub use watching::Watching;
 
 /// Everything a function starts with.
 #[derive(Debug)]

@@ -16,6 +16,8 @@ use serde_json::{Map, Value, json};
 
 pub use table::{METRICS, Metric};
 
+use crate::watching::{Watcher, Watching};
+
 /// The variable with the namespace of the metrics; the template sets it to one of the stack.
 pub const NAMESPACE: &str = "ONCEHOOK_METRICS";
 
@@ -119,10 +121,8 @@ impl fmt::Debug for Sink {
 
 static SINK: OnceLock<Sink> = OnceLock::new();
 
-type Watcher = Box<dyn Fn(&str)>;
-
 thread_local! {
-    static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
+    static WATCHER: Watcher = const { RefCell::new(None) };
 }
 
 /// From now on each line of this process is handed to `write`, as metrics of this namespace. The first call counts.
@@ -139,16 +139,5 @@ pub(crate) fn to_log(line: &str) {
 /// Hands the metrics of this thread to `watcher` until the guard goes: for tests.
 #[must_use]
 pub fn watch(watcher: impl Fn(&str) + 'static) -> Watching {
-    WATCHER.set(Some(Box::new(watcher)));
-    Watching(())
-}
-
-/// Ends the watching when it goes.
-#[derive(Debug)]
-pub struct Watching(());
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        WATCHER.set(None);
-    }
+    Watching::begin(&WATCHER, watcher)
 }

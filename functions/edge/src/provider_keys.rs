@@ -14,14 +14,12 @@ use std::{
 use bytes::Bytes;
 use http::{Method, Request, header::CONTENT_TYPE};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use jiff::{SignedDuration, Timestamp};
 use oncehook_core::{secret::Secret, verify::PublicKey};
 use serde_json::{Value, json};
+
+use crate::connector::over_tls;
 
 /// <https://plaid.com/docs/api/webhooks/webhook-verification/>
 const PLAID: &str = "https://production.plaid.com";
@@ -224,14 +222,7 @@ async fn ask(origin: &str, question: &Value) -> Result<Value, &'static str> {
 
 /// The body of a 2xx answer. No redirect is followed.
 async fn exchange(request: Request<Full<Bytes>>) -> Result<Bytes, &'static str> {
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    let https = HttpsConnectorBuilder::new()
-        .with_native_roots()
-        .map_err(|_| "the system's certificates cannot be read")?
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http);
+    let https = over_tls(None).map_err(|_| "the system's certificates cannot be read")?;
     let client = Client::builder(TokioExecutor::new())
         .pool_max_idle_per_host(0)
         .retry_canceled_requests(false)

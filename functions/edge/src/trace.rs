@@ -12,17 +12,18 @@ pub use oncehook_core::trace::Trace;
 use oncehook_core::trace::hex;
 use serde_json::{Value, json};
 
+use crate::watching::{Watcher, Watching};
+
 /// The variable that switches spans on, with the value `spans`.
 pub const TRACING: &str = "ONCEHOOK_TRACING";
 const ON: &str = "spans";
 
 type Write = Box<dyn Fn(&str) + Send + Sync>;
-type Watcher = Box<dyn Fn(&str)>;
 
 static SINK: OnceLock<Write> = OnceLock::new();
 
 thread_local! {
-    static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
+    static WATCHER: Watcher = const { RefCell::new(None) };
 }
 
 /// What a span is about.
@@ -56,18 +57,7 @@ pub(crate) fn start(setting: Option<&str>, write: impl Fn(&str) + Send + Sync + 
 /// Hands the spans of this thread to `watcher` until the guard goes: for tests.
 #[must_use]
 pub fn watch(watcher: impl Fn(&str) + 'static) -> Watching {
-    WATCHER.set(Some(Box::new(watcher)));
-    Watching(())
-}
-
-/// Ends the watching when it goes.
-#[derive(Debug)]
-pub struct Watching(());
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        WATCHER.set(None);
-    }
+    Watching::begin(&WATCHER, watcher)
 }
 
 fn on() -> bool {

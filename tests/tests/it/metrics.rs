@@ -10,7 +10,10 @@ use std::{
 
 use http::Method;
 use jiff::SignedDuration;
-use oncehook_edge::metrics::{self, METRICS, Watching};
+use oncehook_edge::{
+    Watching,
+    metrics::{self, METRICS},
+};
 use oncehook_local::{behaviour::Behaviour, faults::Fault};
 use oncehook_tests::{CONFIG, World, invoice};
 use serde_json::{Value, json};

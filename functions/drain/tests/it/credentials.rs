@@ -1,33 +1,18 @@
 //! The function's own credentials are in no stored item and no line of the log, even if a service repeats them.
 
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex},
-};
-
 use aws_config::{Region, SdkConfig};
 use aws_credential_types::{Credentials, provider::SharedCredentialsProvider};
 use oncehook_edge::{Environment, Secrets, Signer};
-use oncehook_local::services::{Next, Services};
+use oncehook_local::{
+    lines,
+    services::{Next, Services},
+};
+use tracing::Level;
 
 use crate::planned::{Planned, config};
 
 const SECRET: &str = "wJalrXUtnFEMI-not-to-be-seen";
 const TOKEN: &str = "FwoGZXIvYXdzEJr-not-to-be-seen";
-
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 fn signer(endpoint: &str) -> Signer {
     let credentials = Credentials::new("AKIDEXAMPLE", SECRET, Some(TOKEN.into()), None, "test");
@@ -41,14 +26,7 @@ fn signer(endpoint: &str) -> Signer {
 
 #[tokio::test]
 async fn credentials_that_a_service_repeats_are_kept_and_logged_nowhere() {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    lines::start(Level::TRACE);
     let echo = format!("you sent {SECRET} and x-amz-security-token:{TOKEN}");
     let queue = "kind = \"sqs\"\nqueue = \"https://sqs.eu-central-1.amazonaws.com/123456789012/orders\"";
     let mut looked_at = 0;
@@ -83,7 +61,7 @@ async fn credentials_that_a_service_repeats_are_kept_and_logged_nowhere() {
         }
     }
     assert_eq!(looked_at, 18);
-    let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let log = lines::take();
     assert!(log.contains("\"attempt\""), "{log}");
     for secret in [SECRET, TOKEN] {
         assert_eq!(log.lines().find(|line| line.contains(secret)), None);

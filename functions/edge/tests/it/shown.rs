@@ -1,40 +1,16 @@
 //! No secret is shown: not in the log at its finest, with the SDK and its HTTP client talking, and not by `Debug`.
 
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::time::Duration;
 
 use oncehook_edge::{SecretStore, Secrets, Why, local_ssm};
-use oncehook_local::{behaviour::Behaviour, parameters::Parameters};
+use oncehook_local::{behaviour::Behaviour, lines, parameters::Parameters};
+use tracing::Level;
 
 use crate::store::at;
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn the_finest_log_tells_what_happened_and_shows_no_secret() {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .with_max_level(tracing::Level::TRACE)
-        .with_writer(move || writer.clone())
-        .finish();
-    tracing::subscriber::set_global_default(subscriber).unwrap();
+    lines::start(Level::TRACE);
     let ssm = Parameters::start().unwrap();
     let name = "/oncehook/shown/secrets";
     ssm.put(
@@ -57,7 +33,7 @@ async fn the_finest_log_tells_what_happened_and_shows_no_secret() {
     ssm.remove(name);
     store.refresh(Why::Old, at(30 * 60)).await;
     let shown = format!("{store:?} {:?}", store.current());
-    let log = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let log = lines::take();
     for expected in [
         "reading the secrets again",
         "a value of this secret is a number and not a string",

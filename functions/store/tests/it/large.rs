@@ -11,12 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use jiff::SignedDuration;
-use oncehook_core::{
-    decide::Decision,
-    event::Event,
-    settle::{Settled, Settlement},
-    verify::Scheme,
-};
+use oncehook_core::{decide::Decision, event::Event, settle::Settlement, verify::Scheme};
 use oncehook_local::faults::Fault;
 use oncehook_store::{
     Actor, Bodies, BodyAnswer, BodyError, CommitError, Committed, Folder, OutboxKey, Replay, Replayed,
@@ -26,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::{
     builders::{Build, apply, nothing, pk, rule, s, with_body},
+    settle::settled,
     support::{KEEP, SPLIT, World, later, now},
 };
 
@@ -139,19 +135,6 @@ fn large(id: &str) -> Event {
     let mut body = id.as_bytes().to_vec();
     body.extend(noise(100_000));
     with_body(id, body)
-}
-
-fn settled(settlement: Settlement) -> Settled {
-    Settled {
-        settlement,
-        unsent: false,
-        counted: true,
-        extend: SignedDuration::ZERO,
-        pause: None,
-        server_errors: 0,
-        last_status: None,
-        error: None,
-    }
 }
 
 impl World {

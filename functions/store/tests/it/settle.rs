@@ -10,7 +10,7 @@ use crate::{
     support::{DAY, LEASE, SPLIT, World, later, now},
 };
 
-fn settled(settlement: Settlement) -> Settled {
+pub(crate) fn settled(settlement: Settlement) -> Settled {
     Settled {
         settlement,
         unsent: false,
